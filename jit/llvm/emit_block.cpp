@@ -119,6 +119,7 @@ void emit_vector_loop(function_emitter& f, const ir::statement& s) {
   Value* low = f.values[static_cast<std::size_t>(s.low)];
   Value* high = f.values[static_cast<std::size_t>(s.high)];
   f.vector_loop = s.loop;
+  f.short_rows[static_cast<std::size_t>(s.loop)] = {};
   f.lanes = f.whole_lanes = lanes_of_groups(f, s);
   if (s.whole) {
     f.backward = s.backward;
@@ -140,7 +141,7 @@ void emit_vector_loop(function_emitter& f, const ir::statement& s) {
     f.backward = s.backward;
     if (s.backward) emit_tail(f, s, whole, rest);
     emit_counted_loop(f, s, low, whole, f.whole_lanes, set_counter);
-    if (!s.backward) emit_rest(f, s, whole, high, rest);
+    if (!s.backward) emit_rest(f, s, whole, high, rest, count);
     f.backward = false;
   }
   f.vector_loop = -1;

@@ -3,6 +3,8 @@
 // Lanes of several accumulators are folded at once, as of the rows of a register tile: the halves of two rows are one
 // register each, and so on, so eight rows of sixteen lanes take eight steps in all where each alone takes four. Each
 // row is folded by the same tree as alone.
+// A row that was so short that its loop met the first lanes alone has those folded: the others are identities, which
+// change nothing.
 #include <algorithm>
 #include <bit>
 
@@ -91,16 +93,18 @@ void widen_rows(function_emitter& f, element type, std::vector<rows_of_lanes>& a
   }
 }
 
-// What the accumulators of folds that are alike are worth, in their order.
-std::vector<Value*> folded_lanes(function_emitter& f, const std::vector<ir::value>& list) {
+// What the first lanes of accumulators of folds that are alike are worth, in their order.
+std::vector<Value*> folded_lanes(function_emitter& f, const std::vector<ir::value>& list, int lanes) {
   auto& b = f.build;
   const ir::instruction& i = f.instruction(list.front());
   const ir::instruction& a = f.instruction(i.args[0]);
   const auto cell_of = [&](ir::value id) { return f.cells[static_cast<std::size_t>(f.instruction(id).args[0])]; };
   std::vector<rows_of_lanes> all;
   for (std::size_t n = 0; n < list.size(); ++n) all.push_back({contents_of(f, cell_of(list[n])), {n}});
+  if (lanes != cell_of(list.front()).lanes)
+    for (rows_of_lanes& r : all)
+      for (Value*& v : r.whole) v = first_of(f, v, lanes);
   const bool widens = numerics::folds_in_f64(a.fold, a.type, i.type);
-  const int lanes = cell_of(list.front()).lanes;
   element type = a.type;
   for (int width = lanes; width > 1; width /= 2) {
     if (widens && type == a.type && width / 2 < numerics::folded_in_f64) widen_rows(f, type = i.type, all);
@@ -121,14 +125,61 @@ std::vector<Value*> folded_lanes(function_emitter& f, const std::vector<ir::valu
   return values;
 }
 
+bool combines(const ir::statement& s, ir::value accumulator) {
+  if (s.kind == ir::statement_kind::combine && s.target_value == accumulator) return true;
+  return std::any_of(s.body.begin(), s.body.end(), [&](const ir::statement& each) { return combines(each, accumulator); });
+}
+
+// The loop of `body` before `end` in which the accumulator of a fold is combined, where it is the only one and both
+// stand in `body`: what is known of how often it ran holds.
+const ir::statement* only_loop(const function_emitter& f, const ir::block& body, std::size_t end, ir::value fold) {
+  const ir::value accumulator = f.instruction(fold).args[0];
+  const ir::statement* found = nullptr;
+  bool is_here = false;
+  for (std::size_t k = 0; k < end; ++k) {
+    const ir::statement& s = body[k];
+    is_here = is_here || (s.kind == ir::statement_kind::instruct && s.id == accumulator);
+    if (!combines(s, accumulator)) continue;
+    if (found != nullptr || s.kind != ir::statement_kind::loop) return nullptr;
+    found = &s;
+  }
+  return is_here ? found : nullptr;
+}
+
+// How short a row must be that its folds in `list` have first lanes alone; none: they always have all.
+short_row short_row_of(const function_emitter& f, const ir::block& body, std::size_t end,
+                       const std::vector<ir::value>& list) {
+  const ir::statement* loop = nullptr;
+  for (const ir::value fold : list) {
+    const ir::statement* of = only_loop(f, body, end, fold);
+    if (of == nullptr || (loop != nullptr && of != loop)) return {};
+    loop = of;
+  }
+  // A fold of the program's own need not keep every bit where it meets its identity.
+  if (is_own(f.instruction(f.instruction(list.front()).args[0]).fold)) return {};
+  return f.short_rows[static_cast<std::size_t>(loop->loop)];
+}
+
 }  // namespace
 
-Value* emit_fold_lanes(function_emitter& f, ir::value id) { return folded_lanes(f, {id}).front(); }
+Value* emit_fold_lanes(function_emitter& f, ir::value id) {
+  return folded_lanes(f, {id}, f.cells[static_cast<std::size_t>(f.instruction(id).args[0])].lanes).front();
+}
 
 void emit_folds_of_lanes(function_emitter& f, const ir::block& body, std::size_t begin) {
   if (std::erase(f.folded, body[begin].id) > 0) return;
   const std::vector<ir::value> list = folds_like(f, body, begin);
-  const std::vector<Value*> values = folded_lanes(f, list);
+  const int lanes = f.cells[static_cast<std::size_t>(f.instruction(list.front()).args[0])].lanes;
+  const short_row row = short_row_of(f, body, begin, list);
+  std::vector<Value*> values;
+  if (row.count == nullptr || lanes <= row.lanes) {
+    values = folded_lanes(f, list, lanes);
+  } else {
+    const auto all = [&](int met) {
+      return [&f, &list, met] { return folded_lanes(f, list, met); };
+    };
+    values = emit_either(f, row.count, row.lanes, all(row.lanes), all(lanes));
+  }
   for (std::size_t n = 0; n < list.size(); ++n) f.values[static_cast<std::size_t>(list[n])] = values[n];
   f.folded.insert(f.folded.end(), list.begin() + 1, list.end());
 }

@@ -18,8 +18,8 @@ Value* fused(function_emitter& f, const ir::statement& s, Value* sum, int lanes)
 }
 
 // The lanes that a combine may change; null: all of them.
-Value* live_lanes(function_emitter& f, const ir::statement& s, const cell& c) {
-  Value* mask = s.mask == ir::none ? nullptr : splat(f, f.values[static_cast<std::size_t>(s.mask)], c.lanes);
+Value* live_lanes(function_emitter& f, const ir::statement& s, const cell& c, int lanes) {
+  Value* mask = s.mask == ir::none ? nullptr : splat(f, f.values[static_cast<std::size_t>(s.mask)], lanes);
   if (!c.lanes || !f.tail_mask || c.born_in == f.vector_loop) return mask;
   return mask ? f.build.CreateAnd(mask, f.tail_mask) : f.tail_mask;
 }
@@ -40,7 +40,20 @@ int combining_lanes(const function_emitter& f, const ir::block& body, ir::value 
 
 Value* content_of(function_emitter& f, AllocaInst* slot) { return f.build.CreateLoad(slot->getAllocatedType(), slot); }
 
+// `whole` with `first` for its first lanes.
+Value* with_first(function_emitter& f, Value* whole, Value* first, int lanes, int of) {
+  std::vector<int> widened, from;
+  for (int k = 0; k < of; ++k) widened.push_back(k < lanes ? k : -1), from.push_back(k < lanes ? k : of + k);
+  return f.build.CreateShuffleVector(f.build.CreateShuffleVector(first, widened), whole, from);
+}
+
 }  // namespace
+
+Value* first_of(function_emitter& f, Value* whole, int lanes) {
+  std::vector<int> from;
+  for (int k = 0; k < lanes; ++k) from.push_back(k);
+  return f.build.CreateShuffleVector(whole, from);
+}
 
 state contents_of(function_emitter& f, const cell& c) {
   state list;
@@ -80,21 +93,29 @@ void emit_combine(function_emitter& f, const ir::statement& s) {
   auto& b = f.build;
   const ir::instruction& i = f.instruction(s.target_value);
   const cell& c = f.cells[static_cast<std::size_t>(s.target_value)];
-  const state old = contents_of(f, c);
+  const state whole = contents_of(f, c);
+  // A loop's rest may meet the first lanes of an older accumulator alone.
+  const bool is_part = c.lanes && f.lanes && f.lanes < c.lanes;
+  const int lanes = is_part ? f.lanes : c.lanes;
+  state old = whole;
+  if (is_part)
+    for (Value*& v : old) v = first_of(f, v, lanes);
   state next;
   if (s.fma && f.m.target.fma && !f.m.target.exact_sum) {
-    next = {fused(f, s, old[0], c.lanes)};
+    next = {fused(f, s, old[0], lanes)};
   } else {
-    const auto taken = [&](ir::value v) { return splat(f, f.values[static_cast<std::size_t>(v)], c.lanes); };
+    const auto taken = [&](ir::value v) { return splat(f, f.values[static_cast<std::size_t>(v)], lanes); };
     state x{taken(s.stored)};
     if (i.type == element::boolean) x[0] = to_memory(f, element::boolean, x[0]);
     if (has_position(i.fold)) x.push_back(taken(s.position));
     for (const ir::value v : s.more) x.push_back(taken(v));
     next = s.earlier ? combined(f, i.type, i.fold, x, old) : combined(f, i.type, i.fold, old, x);
   }
-  Value* const live = live_lanes(f, s, c);
-  for (std::size_t k = 0; k < next.size(); ++k)
-    b.CreateStore(live ? b.CreateSelect(live, next[k], old[k]) : next[k], c.parts[k]);
+  Value* const live = live_lanes(f, s, c, lanes);
+  for (std::size_t k = 0; k < next.size(); ++k) {
+    Value* const made = live ? b.CreateSelect(live, next[k], old[k]) : next[k];
+    b.CreateStore(is_part ? with_first(f, whole[k], made, lanes, c.lanes) : made, c.parts[k]);
+  }
 }
 
 // Over nothing there is no position: -1.

@@ -1,6 +1,7 @@
 // What a vector loop leaves over: the same code as a whole group of lanes, masked. Where lanes are results of their
 // own, a rest that fits one register takes one, and another takes groups of half the lanes: a loop of many accumulators
-// costs a short row no more than it must, and there is less code than of a whole group.
+// costs a short row no more than it must, and there is less code than of a whole group. Where lanes are folded, a rest
+// that fits one register meets the first lanes of the accumulators alone.
 #include <algorithm>
 
 #include <sheaf/jit/llvm/emitter.hpp>
@@ -30,9 +31,9 @@ class body_of_lanes {
     collect(loop.body);
     walk(loop.body);
   }
-  // May fewer lanes run it? Not where lanes know others, or a place among them: the lanes of an accumulator that is
-  // older than the loop do.
+  // May fewer lanes run it? Not where lanes know others, or a place among them.
   bool may_be_narrower = true;
+  bool folds_lanes = false;  // into an accumulator that is older than the loop: a whole group meets all of its lanes
   int widest = 1;  // bytes of a lane
   int period = 1;  // of what lanes differ in
   bool gathers = false;
@@ -54,14 +55,22 @@ class body_of_lanes {
       if (s.kind == ir::statement_kind::loop && s.how_loop != ir::loop_kind::serial) may_be_narrower = false;
       if (s.kind == ir::statement_kind::instruct) walk(f_.instruction(s.id));
       // Once a group, whatever its lanes.
-      if (s.kind == ir::statement_kind::combine && !is_inside(s.target_value)) may_be_narrower = false;
       if (s.kind == ir::statement_kind::store && s.how == ir::access::uniform) may_be_narrower = false;
       if (s.kind == ir::statement_kind::store) widest = std::max(widest, row(f_.buffer(s.target).type).bytes);
-      for (const ir::value v : {s.target_value, s.stored, s.mask, s.position}) read(v);
+      if (s.kind == ir::statement_kind::combine && !is_inside(s.target_value))
+        combine(s);
+      else
+        read(s.target_value);
+      for (const ir::value v : {s.stored, s.mask, s.position}) read(v);
       for (const ir::value v : s.more) read(v);
       for (const ir::value v : s.subscripts) read(v);
       walk(s.body);
     }
+  }
+  void combine(const ir::statement& s) {
+    const ir::instruction& accumulator = f_.instruction(s.target_value);
+    if (!accumulator.vector || !f_.instruction(s.stored).vector) may_be_narrower = false;  // once a group
+    folds_lanes = true;
   }
   void walk(const ir::instruction& i) {
     switch (i.code) {
@@ -106,7 +115,7 @@ int lanes_of_groups(const function_emitter& f, const ir::statement& s) {
   const target::vectors& v = f.m.target.vectors;
   const auto most_bytes = v.register_bytes * v.registers / tuning::emit::values_in_registers;
   const body_of_lanes body(f, s);
-  if (!body.may_be_narrower) return s.lanes;
+  if (!body.may_be_narrower || body.folds_lanes) return s.lanes;
   int lanes = s.lanes;
   while (lanes * body.widest > most_bytes && lanes / 2 >= std::max(body.period, tuning::emit::least_group)) lanes /= 2;
   return lanes;
@@ -156,25 +165,53 @@ void emit_tail(function_emitter& f, const ir::statement& s, Value* start, Value*
   emit_tail(f, s, start, rest, f.whole_lanes);
 }
 
-void emit_rest(function_emitter& f, const ir::statement& s, Value* start, Value* high, Value* rest) {
+std::vector<Value*> emit_either(function_emitter& f, Value* count, int lanes, values_maker few,
+                                values_maker many) {
+  auto& b = f.build;
+  auto* then = BasicBlock::Create(b.getContext(), "few", f.function);
+  auto* other = BasicBlock::Create(b.getContext(), "many", f.function);
+  auto* done = BasicBlock::Create(b.getContext(), "either", f.function);
+  b.CreateCondBr(b.CreateICmpULE(count, b.getInt64(static_cast<std::uint64_t>(lanes))), then, other);
+  const auto made_in = [&](BasicBlock* begin, values_maker make) {
+    b.SetInsertPoint(begin);
+    std::vector<Value*> made = make();
+    BasicBlock* const end = b.GetInsertBlock();
+    b.CreateBr(done);
+    return std::pair(std::move(made), end);
+  };
+  const auto [some, some_end] = made_in(then, few);
+  const auto [all, all_end] = made_in(other, many);
+  b.SetInsertPoint(done);
+  std::vector<Value*> values;
+  for (std::size_t k = 0; k < some.size(); ++k) {
+    PHINode* phi = b.CreatePHI(some[k]->getType(), 2);
+    phi->addIncoming(some[k], some_end);
+    phi->addIncoming(all[k], all_end);
+    values.push_back(phi);
+  }
+  return values;
+}
+
+void emit_rest(function_emitter& f, const ir::statement& s, Value* start, Value* high, Value* rest, Value* count) {
   const body_of_lanes body(f, s);
   // The lanes of a register; of what is gathered each lane costs as much.
-  const int one = f.m.target.vectors.register_bytes / body.widest / (body.gathers ? 4 : 1);
+  const int one = body.folds_lanes ? f.whole_lanes / 4
+                                   : f.m.target.vectors.register_bytes / body.widest / (body.gathers ? 4 : 1);
   if (!body.may_be_narrower || one < 2 || 2 * one > f.whole_lanes || body.period > one)
     return emit_tail(f, s, start, rest);
-  auto& b = f.build;
-  if (2 * one == f.whole_lanes) return emit_counted_loop(f, s, start, high, f.whole_lanes / 2, masked_part<2>);
-  auto* few = BasicBlock::Create(b.getContext(), "rest.few", f.function);
-  auto* many = BasicBlock::Create(b.getContext(), "rest.many", f.function);
-  auto* done = BasicBlock::Create(b.getContext(), "rest.done", f.function);
-  b.CreateCondBr(b.CreateICmpULE(rest, b.getInt64(static_cast<std::uint64_t>(one))), few, many);
-  b.SetInsertPoint(few);
-  emit_tail(f, s, start, rest, one);
-  b.CreateBr(done);
-  b.SetInsertPoint(many);
-  emit_counted_loop(f, s, start, high, f.whole_lanes / 2, masked_part<2>);
-  b.CreateBr(done);
-  b.SetInsertPoint(done);
+  if (body.folds_lanes) f.short_rows[static_cast<std::size_t>(s.loop)] = {count, one};
+  const auto few = [&] { return emit_tail(f, s, start, rest, one), std::vector<Value*>(); };
+  const auto many = [&] {
+    if (body.folds_lanes)
+      emit_tail(f, s, start, rest);
+    else
+      emit_counted_loop(f, s, start, high, f.whole_lanes / 2, masked_part<2>);
+    return std::vector<Value*>();
+  };
+  if (2 * one == f.whole_lanes)
+    many();
+  else
+    emit_either(f, rest, one, few, many);
 }
 
 }  // namespace sheaf::inline v0_1::llvm_backend

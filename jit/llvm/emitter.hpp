@@ -79,6 +79,12 @@ struct column_group {
   explicit operator bool() const { return column >= 0 || place != nullptr; }
 };
 
+// A vector loop that folds: how many of its lanes a row of no more elements meets, alone. See emit_tail.cpp.
+struct short_row {
+  llvm::Value* count = nullptr;  // i64, of the row's elements
+  int lanes = 0;
+};
+
 struct function_emitter {
   function_emitter(emitter& owner, const ir::kernel& kernel, llvm::Function* function);
 
@@ -91,6 +97,7 @@ struct function_emitter {
   std::vector<llvm::Value*> values;    // by instruction id: what it was last emitted as
   std::vector<cell> cells;             // by instruction id
   std::vector<llvm::Value*> counters;  // by loop id
+  std::vector<short_row> short_rows;   // by loop id
   std::vector<ir::value> folded;       // folds of lanes that were emitted with one before them
   llvm::Value* run_end = nullptr;      // of the loop that takes its iterations at once
   std::vector<buffer_facts> buffers;   // by buffer id
@@ -137,10 +144,16 @@ void set_counter(function_emitter& f, const ir::statement& s, llvm::Value* count
 int lanes_of_groups(const function_emitter& f, const ir::statement& s);
 // An iteration, masked: the lanes that are left from `counter` on.
 void masked_body(function_emitter& f, const ir::statement& s, llvm::Value* counter);
-// `rest` lanes from `start` on, if there are any; from 0 to lanes - 1. The second in groups that suit how many they
-// are, not of a loop that runs backward.
+// `rest` lanes from `start` on, if there are any; from 0 to lanes - 1.
 void emit_tail(function_emitter& f, const ir::statement& s, llvm::Value* start, llvm::Value* rest);
-void emit_rest(function_emitter& f, const ir::statement& s, llvm::Value* start, llvm::Value* high, llvm::Value* rest);
+// The same in groups that suit how many they are, not of a loop that runs backward; of `count` elements in all.
+void emit_rest(function_emitter& f, const ir::statement& s, llvm::Value* start, llvm::Value* high, llvm::Value* rest,
+               llvm::Value* count);
+
+// What `few` makes where `count` is no more than `lanes`, else what `many` makes, value by value.
+using values_maker = llvm::function_ref<std::vector<llvm::Value*>()>;
+std::vector<llvm::Value*> emit_either(function_emitter& f, llvm::Value* count, int lanes, values_maker few,
+                                      values_maker many);
 
 // hoist.cpp. Of a loop just written, whose blocks are `first` and all that were made after `done`.
 void hoist_from_loop(const function_emitter& f, llvm::BasicBlock* before, llvm::BasicBlock* first,
@@ -208,6 +221,8 @@ void emit_accumulator(function_emitter& f, ir::value id);
 void emit_combine(function_emitter& f, const ir::statement& s);
 llvm::Value* emit_read(function_emitter& f, const ir::instruction& i);
 state contents_of(function_emitter& f, const cell& c);
+// The first lanes of a vector.
+llvm::Value* first_of(function_emitter& f, llvm::Value* whole, int lanes);
 // What a whole state is worth: the value asked for, the k-th of a tuple's.
 llvm::Value* worth(function_emitter& f, const ir::instruction& accumulator, const state& whole, std::int32_t k);
 

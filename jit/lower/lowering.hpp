@@ -136,6 +136,8 @@ class kernel_lowering {
 
   // reduction.cpp
   ir::value reduction(node_id n, scope& s);
+  // Of an argmin or argmax: what is compared.
+  element type_of_cell(node_id reduce) const;
   ir::value cell_of(node_id reduce, scope& at, bool wide);
   // What a reduction folds, where; position: of the extremes that tell theirs.
   struct term {

@@ -88,6 +88,7 @@ void pair_tiling::fold_rows(const result& r, scope& at) {
       const ir::value mask = is_ranged()   ? places_of_row(in)
                              : is_chosen() ? k_.emit(range_of_rows_.where, in)
                                            : ir::none;
+      if (r.positions >= 0) return join_position(r, k_.emit(r.term(g_), in), to, in);
       join(r, k_.emit(r.term(g_), in), to, in, mask);
     });
     each.close();
@@ -125,6 +126,18 @@ void pair_tiling::join(const result& r, ir::value x, ir::value to, scope& at, ir
   if (r.maximum() != no_node) before = at.block->emit(op::mul, {before, scale_of_row(at)});
   const ir::value both = at.block->emit(row(monoid_of(g_, r.parts.reduce)).combine, {before, x});
   at.block->store(r.totals, {to}, both, ir::access::contiguous, mask);
+}
+
+// Of equal values the first is found: a later place has to be beyond it. NaN is beyond every number.
+void pair_tiling::join_position(const result& r, ir::value x, ir::value to, scope& at) {
+  ir::block_builder& b = *at.block;
+  const ir::value before = b.load(r.totals, r.type, {to}, ir::access::contiguous);
+  const bool least = monoid_of(g_, r.parts.reduce) == monoid::argmin;
+  const ir::value no_less = b.emit(op::less_equal, {least ? before : x, least ? x : before});
+  ir::value beyond = b.emit(op::logical_not, {no_less});
+  if (is_floating(r.type)) beyond = b.emit(op::logical_and, {beyond, b.emit(op::equal, {before, before})});
+  b.store(r.totals, {to}, x, ir::access::contiguous, beyond);
+  b.store(r.positions, {to}, k_.emit(f_.walk, at), ir::access::contiguous, beyond);
 }
 
 void pair_tiling::fold_in_columns(const result& r, scope& at) {
@@ -212,7 +225,10 @@ void pair_tiling::finish_row(const result& r, scope& at) {
   scope inner(at, b.loop(ir::loop_kind::vector, "place", zero, end, static_cast<std::int32_t>(places)));
   inner.block->head().whole = true;
   const ir::value from = inner.block->emit(op::add, {first, inner.block->counter()});
-  inner.block->combine(cell, inner.block->load(r.totals, r.type, {from}, ir::access::contiguous));
+  const ir::value total = inner.block->load(r.totals, r.type, {from}, ir::access::contiguous);
+  const ir::value found = r.positions < 0 ? ir::none
+                                          : inner.block->load(r.positions, element::i64, {from}, ir::access::contiguous);
+  inner.block->combine(cell, total, ir::none, found);
   inner.close();
   k_.take_result(r.parts.reduce, cell, at, true);
   k_.store_result(*r.s, at);

@@ -1,4 +1,6 @@
 // The tiles of pairs, one after the other: sums, then values. See pair_tiling.hpp.
+#include <limits>
+
 #include <sheaf/jit/lower/pair_tiling.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 
@@ -31,7 +33,7 @@ pair_tiling::pair_tiling(kernel_lowering& k, std::span<const stage* const> stage
 pair_tiling::result pair_tiling::result_of(const stage& s) {
   const plan::pair_tile_form& f = s.pairs();
   result r{.s = &s, .parts = plan::parts_of_pairs(g_, s), .lane = f.lane, .few = f.few, .type = element::f32};
-  r.type = g_.type(r.parts.reduce);
+  r.type = k_.type_of_cell(r.parts.reduce);
   r.numbers = f.maximum != no_node && f.lane == no_node;
   return r;
 }
@@ -54,6 +56,8 @@ void pair_tiling::add_buffers(result& r) {
     if (!tiles_.contains(v)) tiles_[v] = buffer("values", g_.type(v), rows_of_task * places);
   }
   r.totals = buffer("totals", r.type, rows_of_task * r.width);
+  if (row(monoid_of(g_, r.parts.reduce)).position)
+    r.positions = buffer("positions", element::i64, rows_of_task * r.width);
   if (is_ranged() && r.lane != no_node) r.subtotals = buffer("subtotals", r.type, copies * r.width);
 }
 
@@ -96,7 +100,10 @@ void pair_tiling::bind_kept(node_id e, ir::access how, scope& at) {
 }
 
 void pair_tiling::results(scope& at) {
-  for (const result& r : results_) fill(r.totals, r.width, r.parts.reduce, at);
+  for (const result& r : results_) {
+    fill(r.totals, r.width, r.parts.reduce, at);
+    if (r.positions >= 0) fill_positions(r, at);
+  }
   scope each(at, tiles_of_walk(at));
   find_part(each);
   ready_.clear();
@@ -125,12 +132,28 @@ void pair_tiling::finish(const result& r, scope& at) {
 
 void pair_tiling::fill(std::int32_t id, std::int64_t width, node_id reduce, scope& at) {
   ir::block_builder& b = *at.block;
-  const ir::value identity = k_.emit(identity_of(g_, monoid_of(g_, reduce), g_.type(reduce)), at);
+  const ir::value identity = k_.emit(identity_of(g_, monoid_of(g_, reduce), k_.type_of_cell(reduce)), at);
   const ir::value size = b.i64(width), zero = b.i64(0);
   const ir::value count = b.emit(op::mul, {b.emit(op::sub, {rows_.high, rows_.low}), size});
   scope inner(at, b.loop(ir::loop_kind::vector, "place", zero, count, lanes_));
   inner.block->store(id, {inner.block->counter()}, identity, ir::access::contiguous);
   inner.close();
+}
+
+void pair_tiling::fill_positions(const result& r, scope& at) {
+  loop each(*this, at, f_.rows, 1, rows_);
+  const ir::value first = total_of_places(r, each, false);
+  ir::block_builder& b = *each.block;
+  const ir::value zero = b.i64(0), size = b.i64(places);
+  const ir::value some = b.emit(op::less, {walked_.low, walked_.high});
+  const ir::value none = b.i64(std::numeric_limits<std::int64_t>::max());
+  scope inner(each, b.loop(ir::loop_kind::vector, "place", zero, size, lanes_));
+  inner.block->head().whole = true;
+  const ir::value place = inner.block->counter(), to = inner.block->emit(op::add, {first, place});
+  const ir::value found = inner.block->emit(op::add, {walked_.low, inner.block->lanes()});
+  inner.block->store(r.positions, {to}, inner.block->emit(op::select, {some, found, none}), ir::access::contiguous);
+  inner.close();
+  each.close();
 }
 
 void pair_tiling::sum_of_pairs(const plan::pair_parts::sum& sum, scope& at) {

@@ -24,10 +24,11 @@ class pair_tiling {
     const stage* s;
     plan::pair_parts parts;
     node_id lane, few;
-    element type;
+    element type;  // of what is folded
     int column_lanes = numerics::lanes::least_of_most;
     std::int64_t width = 0;  // of a row's totals
     std::int32_t totals = -1, subtotals = -1;
+    std::int32_t positions = -1;  // of an argmin or argmax: where its totals were found
     range columns{};
     // Kept as numbers, not lanes: the maximum that others are relative to, and what of those has no lanes.
     bool numbers = false;
@@ -132,6 +133,8 @@ class pair_tiling {
 
   // What a reduction of nothing is, in all rows of a buffer.
   void fill(std::int32_t id, std::int64_t width, node_id reduce, scope& at);
+  // Each place of a tile was found where it is first, until a value is beyond that of none.
+  void fill_positions(const result& r, scope& at);
 
   // A sum of each pair of the tile, to its buffer, in blocks of its index.
   void sum_of_pairs(const plan::pair_parts::sum& sum, scope& at);
@@ -172,6 +175,7 @@ class pair_tiling {
   // Of the row and slot at hand: the first place, or that of the loop over the tile.
   ir::value total_of_places(const result& r, scope& at, bool in_tile);
   void join(const result& r, ir::value x, ir::value to, scope& at, ir::value mask = ir::none);
+  void join_position(const result& r, ir::value x, ir::value to, scope& at);
 
   // Results have lanes: a row folds the places of a tile one after the other. Where ranges differ, those before and
   // after the places that all rows of a register tile walk are each row's by itself.

@@ -56,13 +56,16 @@ std::vector<node_id> kernel_lowering::companions(node_id n, node_id lane, scope&
   return list;
 }
 
+element kernel_lowering::type_of_cell(node_id q) const {
+  return row(monoid_of(g, q)).position ? g.type(g.arg(q, 0)) : g.type(q);
+}
+
 // An accumulator of a reduction at its place.
 ir::value kernel_lowering::cell_of(node_id q, scope& at, bool wide) {
   const monoid fold = monoid_of(g, q);
   if (folds_tuple(g, q))
     return at.block->accumulator(own_row_of(g, sibling(g, fold, 0)).type, sibling(g, fold, 0), wide);
-  const element type = row(fold).position ? g.type(g.arg(q, 0)) : g.type(q);
-  return at.block->accumulator(plan::in_lanes(g, q, type), fold, wide);
+  return at.block->accumulator(plan::in_lanes(g, q, type_of_cell(q)), fold, wide);
 }
 
 // One iteration: the term goes into the accumulator where the condition holds.

@@ -83,7 +83,7 @@ class pairing {
 
   // Asked before anything is made of it: terms with reductions over more than the walked index, and enough of them.
   bool may_be_form(node_id n) const {
-    if (!joins_tiles(g_, n) || g_.free[n].empty()) return false;
+    if (!(joins_tiles(g_, n) || joins_positions(g_, n)) || g_.free[n].empty()) return false;
     const node_id walk = g_.arg(n, 2);
     const std::vector<node_id> results = indices_of(g_, g_.free[n]);
     bool pairs = false, ragged = false;
@@ -116,6 +116,8 @@ class pairing {
     const std::vector<node_id> others = indices_of(g_, results.without(pairs));
     if (range->where != no_node && g_.free[range->where].meets(set_of(g_, others))) return false;
     if (range->where != no_node && !has_same_bits(range->where)) return false;
+    const bool all = range->low == no_node && range->where == no_node && others.empty();
+    if (joins_positions(g_, n) && !all) return false;
     return find_lane(n, others) && are_sums(n) && is_worth_it(n);
   }
 

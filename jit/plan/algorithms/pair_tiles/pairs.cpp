@@ -23,6 +23,12 @@ bool joins_tiles(const graph& g, node_id n) {
   return goes_on(g, n) && kept && g[n].count == 3;
 }
 
+bool joins_positions(const graph& g, node_id n) {
+  const element type = g.type(g.arg(n, 0));
+  const bool kept = (is_floating(type) || type == element::i64) && numerics::accumulated(type) == type;
+  return row(monoid_of(g, n)).position && g[n].count == 3 && kept;
+}
+
 bool is_of_pair(const graph& g, node_id n, node_id rows, node_id walk) { return uses(g, n, rows) && uses(g, n, walk); }
 
 bool may_have_tiles(const call_facts& call) { return !call.gpu && call.overrides.lanes == 0; }

@@ -10,6 +10,8 @@ namespace sheaf::inline v0_1::plan {
 std::vector<node_id> loads_in(const graph& g, node_id root);
 // What is kept of each tile joins by the monoid's own operation, in the type of the result.
 bool joins_tiles(const graph& g, node_id reduce);
+// The position of an extremum, of values that are kept as they are.
+bool joins_positions(const graph& g, node_id reduce);
 bool is_of_pair(const graph& g, node_id n, node_id rows, node_id walk);
 bool may_have_tiles(const call_facts& call);
 // Do so many rows and places, and all pairs of them, pay for tiles?
