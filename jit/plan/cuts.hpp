@@ -27,8 +27,8 @@ inline double lines_of_term(const graph& g, node_id n) {
   bool gathers = false;
   const index_set bound = set_of(g, bound_indices(g, n));
   for_each_node(g, g.arg(n, 0), [&](node_id q) {
-    for (int d = 1; g.kind(q) == op::load && d < g[q].count; ++d)
-      gathers = gathers || (holds(g, g.arg(q, d), op::load) && g.free[g.arg(q, d)].meets(bound));
+    for (int d = 0; g.kind(q) == op::load && d + 1 < g[q].count; ++d)
+      gathers = gathers || (data_names(g, q, d) && g.free[g.arg(q, 1 + d)].meets(bound));
   });
   return gathers ? numerics::split::gathered : 1;
 }

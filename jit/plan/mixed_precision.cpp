@@ -107,9 +107,7 @@ class widening {
   // Elements that data names one by one: a conversion costs little beside them.
   bool gathers(node_id n) const {
     bool found = false;
-    for_each_node(g_, n, [&](node_id q) {
-      found = found || (g_.kind(q) == op::load && g_[q].count > 1 && holds(g_, g_.arg(q, g_[q].count - 1), op::load));
-    });
+    for_each_node(g_, n, [&](node_id q) { found = found || (g_.kind(q) == op::load && data_names_last(g_, q)); });
     return found;
   }
 

@@ -140,7 +140,7 @@ std::vector<node_id> elements_beside(const graph& g, node_id root, const std::ve
   const auto visit = [&](auto&& self, node_id n) -> void {
     if (!seen.insert(n).second) return;
     const bool single = g.kind(n) == op::load && g[n].count > 2 && is_proven(g, n);
-    if (single && holds(g, g.arg(n, g[n].count - 1), op::load) && walked(n)) list.push_back(n);
+    if (single && data_names_last(g, n) && walked(n)) list.push_back(n);
     const bool within = is_elementwise(g.kind(n)) || g.kind(n) == op::reduce;
     const bool stored = std::ranges::count(folds, n) != 0;
     for (int k = 0; within && !stored && k < g[n].count; ++k) self(self, g.arg(n, k));

@@ -55,6 +55,15 @@ inline std::vector<node_id> index_operands(const graph& g, node_id load) {
   return names;
 }
 
+// Does data say where a load goes in a dimension, or in its last one, so that each place is a line of its own? Here data
+// that an index's range depends on counts, too.
+inline bool data_names(const graph& g, node_id load, int dimension) {
+  return holds(g, g.arg(load, 1 + dimension), op::load);
+}
+inline bool data_names_last(const graph& g, node_id load) {
+  return g[load].count > 1 && data_names(g, load, g[load].count - 2);
+}
+
 // Does the expression depend on the index?
 inline bool uses(const graph& g, node_id e, node_id idx) { return g.free[e].has(g.ordinal(idx)); }
 

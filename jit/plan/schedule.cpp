@@ -29,7 +29,7 @@ int lanes_of_rows(const graph& g, const facts& known, const stage& s) {
   bool heavy = false, gathers = false;
   for_each_node(g, g.arg(s.body, 0), [&](node_id n) {
     heavy = heavy || is_function(g, n);
-    gathers = gathers || (g.kind(n) == op::load && holds(g, g.arg(n, g[n].count - 1), op::load));
+    gathers = gathers || (g.kind(n) == op::load && data_names_last(g, n));
   });
   const bool along = s.vector == s.owned;
   const int bytes = along && gathers ? slice_bytes_of_gathers : heavy || along ? row_bytes_of_functions : row_bytes;
