@@ -24,6 +24,7 @@
 #include <sheaf/jit/plan/rows.hpp>
 #include <sheaf/jit/plan/register_tile.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/plan/tasks.hpp>
 #include <sheaf/jit/plan/overrides.hpp>
 #include <sheaf/jit/plan/traffic.hpp>
 #include <sheaf/jit/plan/updates.hpp>
@@ -68,6 +69,8 @@ constexpr pass table[] = {
      [](compilation& c) { plan::choose_register_tiles(c.program.g, c.known, c.program.plan); }},
     {"cache tiles", "of kernels with a register tile that walk more than L2 holds",
      [](compilation& c) { plan::choose_cache_tiles(c.program.g, c.known, c.program.plan); }},
+    {"task sizes", "of kernels that have their tiles, which are worth more than tasks of their parts",
+     [](compilation& c) { plan::size_tasks(c.program.g, c.known, c.program.plan); }},
     {"group tiles", "of kernels that stayed by themselves for it, on a GPU",
      [](compilation& c) { plan::choose_group_tiles(c.program.g, c.known, c.program.plan); }},
     {"options", "throws where the plan is not what the caller's options ask for",

@@ -11,7 +11,6 @@
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/updates.hpp>
 #include <sheaf/jit/plan/algorithms/sort/sort.hpp>
-#include <sheaf/jit/plan/tasks.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -71,7 +70,7 @@ bool share_lanes(const graph& g, const program_plan& plan, const kernel_plan& k,
 // On a GPU the vectors below a stage's loops are tasks too; of several stages in one kernel only what they share is.
 bool starves_together(graph& g, const facts& known, const kernel_plan& k, const stage& leader, const stage& s) {
   const double warps = std::max(1, std::min(leader.lanes, s.lanes) / tuning::grid::warp);  // of a task
-  const auto shared = k.chunk > 0 ? known.trips(k.parallel) / static_cast<double>(k.chunk)
+  const auto shared = k.task.chunk > 0 ? known.trips(k.parallel) / static_cast<double>(k.task.chunk)
                                   : known.trips(k.parallel) * warps;
   const auto apart = [&](const stage& one) {
     const bool walks = one.how == way::map || one.how == way::stencil;
@@ -136,8 +135,7 @@ bool share_updates(graph& g, const program_plan& plan, const kernel_plan& k, con
     const auto is_alone = [](const stage& one) { return one.inverse.array != no_node || one.atomic; };
     const bool alone = is_alone(s) || is_alone(other);
     const bool same = !alone && other.rows.block == s.rows.block && other.rows.part == s.rows.part &&
-                      other.parallel == s.parallel && other.chunk == s.chunk &&
-                      other.most_tasks == s.most_tasks && other.indices == s.indices &&
+                      other.parallel == s.parallel && other.task == s.task && other.indices == s.indices &&
                       other.vector == s.vector && other.lanes == s.lanes &&
                       bound_indices(g, other.body) == bound_indices(g, s.body) && same_places(g, other, s);
     if (!same || plan.reads.reads(s.define, other.define)) return false;
@@ -181,7 +179,7 @@ bool may_join(graph& g, const facts& known, const program_plan& plan, const kern
   const bool nest = stencil && known.for_groups() && share_nest(g, plan, k, renamed);
   if (stencil && !nest && starves_together(g, known, k, leader, s)) return false;
   if (!stencil && (!walks_rows(leader) || !walks_rows(s))) return false;
-  if ((k.parallel == no_node) != (s.parallel == no_node) || (k.chunk == 0) != (s.chunk == 0)) return false;
+  if ((k.parallel == no_node) != (s.parallel == no_node) || (k.task.chunk == 0) != (s.task.chunk == 0)) return false;
   if (k.parallel == no_node) return may_share_updates(g, known, plan, k, s);
   if (!nest && !share_lanes(g, plan, k, s) && starves_together(g, known, k, leader, s)) return false;
   if (k.parallel != renamed.parallel) {
@@ -375,9 +373,7 @@ void place_stages(graph& g, const facts& known, program_plan& plan) {
       if (plan.reads.reads(s.define, plan.stages[j].define)) k = std::max(k, home[j]);
     const auto tasks_of = [&](kernel_plan& one) {
       one.parallel = s.parallel;
-      one.chunk = s.chunk;
-      one.most_tasks = s.most_tasks;
-      one.task_size = s.task_size;
+      one.task = s.task;
     };
     const auto parts = parts_by_name(s);
     for (std::size_t part = 0; part < parts.size(); ++part) {
@@ -420,10 +416,7 @@ void group(graph& g, const facts& known, program_plan& plan) {
   order_updates(g, known, plan);
   order_by_cost(plan.reads, plan.stages);
   place_stages(g, known, plan);
-  for (kernel_plan& k : plan.kernels) {
-    agree_on_lanes(g, known, plan, k);
-    share_parts(g, known, plan, k);
-  }
+  for (const kernel_plan& k : plan.kernels) agree_on_lanes(g, known, plan, k);
 }
 
 }  // namespace sheaf::inline v0_1::plan

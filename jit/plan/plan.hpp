@@ -252,6 +252,17 @@ enum class origin : std::uint8_t { program, read_apart, rule, partial, for_lanes
 // a window, whose lanes are those of `owned`, the last index, of a sweep and the endpoints that it reads, of tiles.
 using stage_form = std::variant<std::monostate, scan_form, window_form, sweep_form, tile_form, pair_tile_form>;
 
+// How large a task is: what it takes of the loop that tasks share. Chosen in tasks.cpp.
+struct task_size {
+  std::int64_t chunk = 0;        // not 0: so many iterations, of the vector or owned index
+  node_id of_extents = no_node;  // instead of `chunk`, a multiple of it that follows from extents
+  int most_tasks = 0;            // not 0: a multiple of those, with which there are at most so many tasks
+  std::int64_t rows = 1;         // without a chunk: so many iterations, for the tile of the kernel
+  node_id second = no_node;      // of few iterations, each is shared as `parts` of this loop, the one within it
+  std::int64_t parts = 1;
+  bool operator==(const task_size&) const = default;
+};
+
 struct stage {
   node_id define = no_node;      // what is stored, as loads name it
   node_id body = no_node;        // its value, in `indices`
@@ -261,9 +272,7 @@ struct stage {
   bool loop_within = false;      // map: the last loop is within the lanes, which else are the last
   int lanes = 1;
   node_id parallel = no_node;  // the one of `loops` that tasks share
-  std::int64_t chunk = 0;      // not 0: a task takes so many iterations of it (it is the vector or owned index)
-  int most_tasks = 0;          // not 0: a multiple of `chunk`, with which there are at most so many tasks
-  node_id task_size = no_node;  // instead of `chunk`, a multiple of it that follows from extents
+  task_size task;
   way how = way::map;
   stage_form form;
   // scatter, range scatter: the index j that tasks own; scan, window: the index along which it runs
@@ -329,17 +338,11 @@ struct kernel_plan {
   std::vector<int> stages;     // in order
   node_id parallel = no_node;  // the index that tasks share; none: one task
   node_id row = no_node;       // the index of the rows that stages share, where tasks are blocks of them
-  // Few iterations of `parallel`: a task takes one of so many parts of the loop within it.
-  node_id second = no_node;
-  std::int64_t parts = 1;
-  std::int64_t chunk = 0;      // as in its stages
-  int most_tasks = 0;
-  node_id task_size = no_node;
+  task_size task;              // as of its stages, until its tiles are chosen
   int part = 0;                // of a stage that takes several kernels, in order
   std::vector<tiled_loop> tile = {};  // the register tile, see register_tile.hpp
   cache_tile_form cache = {};
   group_tile_form group = {};  // on a GPU
-  std::int64_t rows_of_task = 1;      // without a chunk: iterations of `parallel` that a task takes, for the tile
   bool promised = false;       // its stages are
   interleaving interleaved;
   amount cost = 0;                               // nanoseconds of one iteration, estimated

@@ -55,8 +55,8 @@ inline std::vector<node_id> index_operands(const graph& g, node_id load) {
   return names;
 }
 
-// Does data say where a load goes in a dimension, or in its last one, so that each place is a line of its own? Here data
-// that an index's range depends on counts, too.
+// Does data say where a load goes in a dimension, or in its last one, so that each place is a line of its own? Data
+// that an index's range depends on counts here, too.
 inline bool data_names(const graph& g, node_id load, int dimension) {
   return holds(g, g.arg(load, 1 + dimension), op::load);
 }

@@ -111,7 +111,7 @@ class sharing {
 
   bool is_map_over(const stage& s, const cluster& c) const {
     if (s.how != way::map || s.asked || s.rows.whole != no_node || s.loops.empty() || s.short_rows) return false;
-    const bool by_rows = s.parallel != no_node && s.chunk == 0 && s.loops.front() == s.parallel;
+    const bool by_rows = s.parallel != no_node && s.task.chunk == 0 && s.loops.front() == s.parallel;
     const bool by_lanes = s.loops.size() == 1 && s.vector == s.loops.front();
     if (s.made == origin::for_lanes && row_elements(s) * static_cast<double>(c.rows.size) > most_of_block) return false;
     return (by_rows || by_lanes) && same_range(g_, s.loops.front(), c.rows.whole) &&

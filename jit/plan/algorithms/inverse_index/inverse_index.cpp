@@ -199,7 +199,8 @@ node_id listed_place(graph& g, const inverse_index_form& l, node_id n, int plane
 bool take_row_order(const context& c, stage& s) {
   const auto& [g, known, done] = c;
   const node_id idx = s.parallel;
-  const bool loops = s.how == way::map && s.chunk == 0 && idx != no_node && s.loops.front() == idx && is_closed(g, idx);
+  const bool loops =
+      s.how == way::map && s.task.chunk == 0 && idx != no_node && s.loops.front() == idx && is_closed(g, idx);
   if (known.call().gpu || !loops || s.order.index != no_node || s.order_when != no_node || s.where == place::check ||
       s.rows.whole != no_node || s.short_rows || s.reads_block_tree)
     return false;

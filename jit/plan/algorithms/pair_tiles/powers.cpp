@@ -77,7 +77,7 @@ bool has_one_panel(const facts& known, const stage& s) {
 
 bool have_one_tile(graph& g, const stage& a, const stage& b) {
   const pair_tile_form &f = a.pairs(), &h = b.pairs();
-  if (f.rows != h.rows || f.walk != h.walk || a.loops != b.loops || a.parallel != b.parallel || a.chunk != b.chunk)
+  if (f.rows != h.rows || f.walk != h.walk || a.loops != b.loops || a.parallel != b.parallel || a.task != b.task)
     return false;
   const pair_parts own = parts_of_pairs(g, a), other = parts_of_pairs(g, b);
   const auto same = [](const row_range& r, const row_range& q) {
