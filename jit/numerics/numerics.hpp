@@ -13,7 +13,7 @@ namespace sheaf::inline v0_1::numerics {
 // ---- Types
 // What an accumulator of such elements holds; f16 and bf16 are computed in f32.
 constexpr element accumulated(element type) {
-  return type == element::f16 || type == element::bf16 ? element::f32 : type;
+  return is_half(type) ? element::f32 : type;
 }
 // What partial results are joined in: there are few of them, and a result shows the roundings of the last additions.
 constexpr element joined(monoid fold, element type) {

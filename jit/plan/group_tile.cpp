@@ -53,11 +53,10 @@ class tiling {
     return closed && may_vectorise(g_, s_.body, form_.rows) && may_vectorise(g_, s_.body, form_.lane);
   }
 
-  bool is_half(node_id n) const { return g_.type(n) == element::f16 || g_.type(n) == element::bf16; }
   // Halves are computed in f32: is what is computed here one, without being rounded?
   bool is_exact_half(node_id n) const {
     const op kind = g_.kind(n);
-    if (!is_half(n)) return false;
+    if (!is_half(g_.type(n))) return false;
     if (kind == op::load || kind == op::cast || kind == op::constant) return true;
     const bool chooses = kind == op::select || kind == op::maximum || kind == op::minimum;
     if (!chooses && kind != op::neg && kind != op::abs) return false;
@@ -69,7 +68,7 @@ class tiling {
   node_id narrow(node_id n) const {
     if (g_.kind(n) != op::cast) return n;
     const node_id from = g_.arg(n, 0);
-    if (g_.type(n) == element::f32) return is_half(from) ? narrow(from) : n;
+    if (g_.type(n) == element::f32) return is_half(g_.type(from)) ? narrow(from) : n;
     const node_id inner = narrow(from);
     return inner != from && g_.type(inner) == g_.type(n) && is_exact_half(inner) ? inner : n;
   }

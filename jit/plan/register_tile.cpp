@@ -119,7 +119,6 @@ class work {
     }
     for (int k = kind == op::load ? 1 : 0; k < g_[n].count; ++k) walk(g_.arg(n, k), lane);
   }
-  static bool is_half(element type) { return is_floating(type) && row(type).bytes == 2; }
   static op_cost row_of(op kind) { return row(kind).cost; }
   bool is_row(node_id load, node_id lane) const {
     const int last = g_[load].count - 1;

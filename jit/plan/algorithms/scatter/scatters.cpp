@@ -271,8 +271,7 @@ bool take_scatter(const context& c, stage& s) {
       return true;
     }
     const element type = g.type(n);
-    const bool narrow = type == element::f16 || type == element::bf16;
-    if (n == s.body && !narrow) {
+    if (n == s.body && !is_half(type)) {
       if (s.how != way::map) continue;
       if (const node_id same = stored_before(c, s); same != no_node) {
         s.body = same;
@@ -285,9 +284,10 @@ bool take_scatter(const context& c, stage& s) {
                               : "range scatter: its condition is a range made of data; tasks own rows");
       continue;  // the other rules lay out what they store along the loops of the map
     }
-    const node_id wide = narrow ? intern_reduce(g, monoid_of(g, n), element::f32, cast_to(g, element::f32, g.arg(n, 0)),
-                                                g.arg(n, 1), bound_indices(g, n))
-                                : n;
+    const node_id wide =
+        is_half(type) ? intern_reduce(g, monoid_of(g, n), element::f32, cast_to(g, element::f32, g.arg(n, 0)),
+                                      g.arg(n, 1), bound_indices(g, n))
+                      : n;
     stage like = s;
     like.vector = along_rows(g, s, n, form.owned);
     const node_id at = stored(c, wide, {"scattered", like, "a scatter inside an expression"});
