@@ -84,11 +84,8 @@ constexpr pass table[] = {
     {"folds", "IR from here on: the program's own monoids",
      [](compilation& c) { lower::add_folds(c.program.g, c.program.code); }},
     {"buffers", "which slot of the call each tensor has",
-     [](compilation& c) {
-       c.buffers = lower::add_buffers(lowered(c), c.program.workspaces);
-     }},
-    {"lower", "loops and values of each kernel",
-     [](compilation& c) { lower::add_kernels(lowered(c), c.buffers); }},
+     [](compilation& c) { c.buffers = lower::add_buffers(lowered(c), c.program.workspaces); }},
+    {"lower", "loops and values of each kernel", [](compilation& c) { lower::add_kernels(lowered(c), c.buffers); }},
     {"contract fma", "before loops are copied: a product that is added as it is made stays so in each copy",
      [](compilation& c) { ir::contract_fma(c.program.code); }},
     {"insert prefetch", "on loops as they are lowered, which show what is read again; a GPU hides latency",
@@ -102,6 +99,9 @@ constexpr pass table[] = {
      [](compilation& c) {
        if (!c.known.call().gpu) ir::transpose_accesses(c.program.code);
      }},
+    {"prefetch rows in lanes",
+     "of what the pass before transposes: a stream for each lane is more than hardware follows",
+     [](compilation& c) { ir::prefetch_rows_in_lanes(c.program.code); }},
     {"partition loops", "copies bodies as the passes before left them; threads of a GPU take an element each",
      [](compilation& c) {
        const plan::call_facts& call = c.known.call();
