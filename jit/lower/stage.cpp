@@ -127,23 +127,23 @@ void kernel_lowering::tasks_of_indices(const plan::kernel_plan& k, scope& top) {
 // A task for each index and part of the loop within it.
 void kernel_lowering::tasks_of_parts(const plan::kernel_plan& k, scope& top) {
   const node_id low = g.arg(k.parallel, 0), when = stages.front()->when;
-  const node_id parts = integer(g, k.task.parts), none = integer(g, 0);
-  const node_id tasks = make(g, op::mul, plan::trips_of(g, k.parallel), parts);
+  const node_id parts_of = integer(g, k.task.parts), none = integer(g, 0);
+  const node_id tasks = make(g, op::mul, plan::trips_of(g, k.parallel), parts_of);
   const ir::value zero = emit(none, top),
                   count = emit(when == no_node ? tasks : make(g, op::select, when, tasks, none), top);
   const ir::value first = emit(low, top), start = emit(g.arg(k.task.second, 0), top);
-  const ir::value all = emit(plan::trips_of(g, k.task.second), top), pieces = emit(parts, top);
+  const ir::value all = emit(plan::trips_of(g, k.task.second), top), parts = emit(parts_of, top);
   top.before_tasks = true;
   scope inner(top, top.block->loop(kind_of_tasks(k), index_text(k.parallel) + "_part", zero, count));
   inner.block->head().cost = cost_of_task(k);
   ir::block_builder& b = *inner.block;
-  const ir::value which = b.emit(op::quotient, {b.counter(), pieces});
-  const ir::value piece = b.emit(op::remainder, {b.counter(), pieces});
+  const ir::value which = b.emit(op::quotient, {b.counter(), parts});
+  const ir::value number = b.emit(op::remainder, {b.counter(), parts});
   inner.bind_to(g, k.parallel, b.emit(op::add, {first, which}));
   const auto begin = [&](ir::value of) {
-    return b.emit(op::add, {start, b.emit(op::quotient, {b.emit(op::mul, {all, of}), pieces})});
+    return b.emit(op::add, {start, b.emit(op::quotient, {b.emit(op::mul, {all, of}), parts})});
   };
-  const ir::value from = begin(piece), next = b.emit(op::add, {piece, b.i64(1)});
+  const ir::value from = begin(number), next = b.emit(op::add, {number, b.i64(1)});
   const range part{from, begin(next)};
   inner.cut = k.task.second, inner.part = &part;
   const entry only[] = {{stages.front(), 1u}};
@@ -155,7 +155,7 @@ void kernel_lowering::tasks_of_parts(const plan::kernel_plan& k, scope& top) {
 void kernel_lowering::tasks_of_tiles(const plan::kernel_plan& k, scope& top) {
   const node_id low = g.arg(k.parallel, 0), high = g.arg(k.parallel, 1), when = stages.front()->when;
   const node_id size = integer(g, k.task.rows), none = integer(g, 0);
-  const node_id tasks = plan::pieces_of(g, plan::trips_of(g, k.parallel), k.task.rows);
+  const node_id tasks = plan::ceil_quotient(g, plan::trips_of(g, k.parallel), k.task.rows);
   const ir::value zero = emit(none, top),
                   count = emit(when == no_node ? tasks : make(g, op::select, when, tasks, none), top);
   const ir::value step = emit(size, top), start = emit(low, top), stop = emit(high, top);
@@ -182,10 +182,10 @@ void kernel_lowering::tasks_of_chunks(const plan::kernel_plan& k, scope& top) {
   const node_id all = make(g, op::sub, high, low), none = integer(g, 0);
   node_id size = k.task.of_extents != no_node ? k.task.of_extents : integer(g, k.task.chunk);
   if (k.task.most_tasks != 0) {
-    const node_id several = plan::pieces_of(g, all, k.task.chunk * k.task.most_tasks);
+    const node_id several = plan::ceil_quotient(g, all, k.task.chunk * k.task.most_tasks);
     size = make(g, op::mul, size, make(g, op::maximum, several, integer(g, 1)));
   }
-  const node_id iterations_all = plan::pieces_of_size(g, all, size);
+  const node_id iterations_all = plan::ceil_quotient(g, all, size);
   const ir::value zero = emit(none, top),
                   count = emit(when == no_node ? iterations_all : make(g, op::select, when, iterations_all, none), top);
   const ir::value step = emit(size, top), start = emit(low, top), stop = emit(high, top);

@@ -48,7 +48,7 @@ class tiling {
     for (int k = 0; k < 2; ++k) {
       const node_id end = g_.arg(form_.walk, k);
       closed = closed && g_.free[end].within(set_of(g_, s_.indices)) && !uses(g_, end, form_.rows) &&
-               !uses(g_, end, form_.lane) && !holds(g_, end, op::load) && !holds(g_, end, op::reduce);
+               !uses(g_, end, form_.lane) && is_formula(g_, end);
     }
     return closed && may_vectorise(g_, s_.body, form_.rows) && may_vectorise(g_, s_.body, form_.lane);
   }
@@ -105,11 +105,9 @@ class tiling {
     return has(form_.of_rows) || has(form_.of_lanes);
   }
   bool lies_along_walk(node_id n) const {
-    bool along = false;
-    for_each_node(g_, n, [&](node_id q) {
-      along = along || (g_.kind(q) == op::load && uses(g_, q, form_.walk) && goes_along(g_, known_, q, form_.walk));
+    return any_node(g_, n, [&](node_id q) {
+      return g_.kind(q) == op::load && uses(g_, q, form_.walk) && goes_along(g_, known_, q, form_.walk);
     });
-    return along;
   }
   bool packs() {
     for (const node_id n : shared_of(g_, form_.reduce, form_.lane, form_.rows))

@@ -19,23 +19,11 @@ namespace {
 
 using namespace tuning::schedule;
 
-bool reads(const graph& g, node_id root, const stage& writer) {
-  bool found = false;
-  for_each_node(g, root, [&](node_id n) { found = found || (g.kind(n) == op::load && g.arg(n, 0) == writer.define); });
-  return found;
-}
-
 // The reader's leading index under the writer's name, so that values can be shared.
 void rename_parallel(graph& g, stage& s, node_id to) {
   replacement put(g, proofs::kept);
   put.rename(s.parallel, to);
   replace_in_roots(s, put);
-}
-
-bool uses_index(const graph& g, const stage& s, node_id idx) {
-  bool found = false;
-  for_each_node(g, s.body, [&](node_id n) { found = found || n == idx; });
-  return found || std::find(s.indices.begin(), s.indices.end(), idx) != s.indices.end();
 }
 
 // Range scatters over the same slices and rows, none of which reads another.
@@ -57,13 +45,12 @@ bool share_lanes(const graph& g, const program_plan& plan, const kernel_plan& k,
   return std::all_of(k.stages.begin(), k.stages.end(), [&](int i) {
     const stage& writer = plan.stages[static_cast<std::size_t>(i)];
     if (!is_nest(writer) || !same_range(g, writer.vector, s.vector)) return false;
-    bool own = true;
-    for_each_node(g, s.body, [&](node_id n) {
-      if (g.kind(n) != op::load || g.arg(n, 0) != writer.define) return;
+    return all_nodes(g, s.body, [&](node_id n) {
+      if (g.kind(n) != op::load || g.arg(n, 0) != writer.define) return true;
       for (std::size_t d = 0; d < writer.indices.size(); ++d)
-        own = own && (writer.indices[d] != writer.vector || g.arg(n, 1 + static_cast<int>(d)) == s.vector);
+        if (writer.indices[d] == writer.vector && g.arg(n, 1 + static_cast<int>(d)) != s.vector) return false;
+      return true;
     });
-    return own;
   });
 }
 
@@ -90,7 +77,7 @@ bool share_nest(graph& g, const program_plan& plan, const kernel_plan& k, stage&
   replacement put(g, proofs::kept);
   for (std::size_t d = 0; d < s.loops.size(); ++d) {
     const node_id from = s.loops[d], to = leader.loops[d];
-    if (from != to && (!same_range(g, from, to) || uses_index(g, s, to))) return false;
+    if (from != to && (!same_range(g, from, to) || mentions(g, s, to))) return false;
     if (from != to) put.rename(from, to);
   }
   replace_in_roots(renamed, put);
@@ -113,7 +100,7 @@ bool rename_updates(graph& g, const stage& leader, stage& s) {
   bool same = true;
   const auto rename = [&](node_id from, node_id to) {
     if (from == to) return;
-    same = same && same_range(g, from, to) && !uses_index(g, s, to);
+    same = same && same_range(g, from, to) && !mentions(g, s, to);
     put.rename(from, to);
   };
   if (s.rows.whole != no_node) rename(s.rows.whole, leader.rows.whole);
@@ -149,11 +136,9 @@ bool reads_own_block(const graph& g, const kernel_plan& k, const stage& reader, 
   if (row == no_node || reader.rows.part != row || reader.parallel != k.parallel || writer.parallel != k.parallel ||
       writer.indices != std::vector<node_id>{row})
     return false;
-  bool own = true;
-  for_each_node(g, reader.sum_of_sums != no_node ? reader.flat : reader.body, [&](node_id n) {
-    own = own && (g.kind(n) != op::load || g.arg(n, 0) != writer.define || g.arg(n, 1) == row);
+  return all_nodes(g, reader.sum_of_sums != no_node ? reader.flat : reader.body, [&](node_id n) {
+    return g.kind(n) != op::load || g.arg(n, 0) != writer.define || g.arg(n, 1) == row;
   });
-  return own;
 }
 
 bool may_join(graph& g, const facts& known, const program_plan& plan, const kernel_plan& k, stage& s) {
@@ -183,7 +168,7 @@ bool may_join(graph& g, const facts& known, const program_plan& plan, const kern
   if (k.parallel == no_node) return may_share_updates(g, known, plan, k, s);
   if (!nest && !share_lanes(g, plan, k, s) && starves_together(g, known, k, leader, s)) return false;
   if (k.parallel != renamed.parallel) {
-    if (!same_range(g, k.parallel, s.parallel) || uses_index(g, s, k.parallel)) return false;
+    if (!same_range(g, k.parallel, s.parallel) || mentions(g, s, k.parallel)) return false;
     rename_parallel(g, renamed, k.parallel);
   }
   for (const int other : k.stages) {
@@ -237,17 +222,12 @@ std::vector<const char*> parts_by_name(const stage& s) {
 
 // Its lanes hold running results.
 bool folds_in_lanes(const graph& g, const stage& s) {
-  bool folds = false;
-  for_each_node(g, s.body,
-                [&](node_id n) { folds = folds || (g.kind(n) == op::reduce && g.free[n].has(g.ordinal(s.vector))); });
-  return folds;
+  return any_node(g, s.body, [&](node_id n) { return g.kind(n) == op::reduce && g.free[n].has(g.ordinal(s.vector)); });
 }
 bool is_light(const graph& g, const stage& s) {
-  bool light = !folds_in_lanes(g, s);
-  for_each_node(g, s.body, [&](node_id n) {
-    light = light && g.kind(n) != op::reduce && !(g.kind(n) >= op::exp && g.kind(n) <= op::cos) && g.kind(n) != op::pow;
+  return !folds_in_lanes(g, s) && all_nodes(g, s.body, [&](node_id n) {
+    return g.kind(n) != op::reduce && !(g.kind(n) >= op::exp && g.kind(n) <= op::cos) && g.kind(n) != op::pow;
   });
-  return light;
 }
 
 // Of two stages in one loop: rows that data names are walked once in wide lanes, whatever a light stage would take.
@@ -289,50 +269,13 @@ void share_registers(const graph& g, program_plan& plan, const kernel_plan& k) {
 
 }  // namespace
 
-read_table::read_table(const graph& g, const std::vector<stage>& stages) {
-  // Producers stand before consumers.
-  for (const stage& s : stages) {
-    auto& direct = direct_[s.define];
-    for_each_root(s, [&](node_id root, root_kind what) {
-      if (what == root_kind::made) direct.insert(root);
-      if (what != root_kind::read) return;
-      for_each_node(g, root, [&](node_id n) {
-        if (g.kind(n) == op::load && g.kind(g.arg(n, 0)) == op::define) direct.insert(g.arg(n, 0));
-      });
-    });
-  }
-  close(stages);
-}
-
-bool read_table::reaches(node_id reader, node_id writer, std::unordered_set<node_id>& seen) const {
-  const auto found = direct_.find(reader);
-  if (reader == writer || found == direct_.end() || !seen.insert(reader).second) return reader == writer;
-  return std::ranges::any_of(found->second, [&](node_id next) { return reaches(next, writer, seen); });
-}
-
-void read_table::add(node_id later, node_id first) {
-  std::unordered_set<node_id> seen;
-  if (!reaches(first, later, seen)) direct_[later].insert(first);
-}
-
-void read_table::close(const std::vector<stage>& stages) {
-  for (const stage& s : stages) {
-    auto& all = all_[s.define];
-    for (const node_id writer : direct_[s.define]) {
-      all.insert(writer);
-      if (const auto before = all_.find(writer); before != all_.end() && writer != s.define)
-        all.insert(before->second.begin(), before->second.end());
-    }
-  }
-}
-
 bool reads_only_at(const graph& g, const stage& reader, const stage& writer, node_id idx) {
   bool only = true;
   for_each_node(g, reader.body, [&](node_id n) {
     // Below a reduction over idx itself it is another one: all of its places are read at each.
     if (g.kind(n) == op::reduce) {
       const auto bound = bound_indices(g, n);
-      if (std::find(bound.begin(), bound.end(), idx) != bound.end()) only = only && !reads(g, n, writer);
+      if (std::find(bound.begin(), bound.end(), idx) != bound.end()) only = only && !reads(g, n, writer.define);
     }
     if (g.kind(n) != op::load || g.arg(n, 0) != writer.define) return;
     bool at = false;

@@ -49,9 +49,8 @@ bool are_tasks_below(const facts& known, const stage& s) {
 // does not depend on them.
 bool may_share_lanes(const graph& g, const facts& known, const stage& s) {
   if (are_tasks_below(known, s)) return false;
-  bool repeats = false;
-  for_each_node(g, s.body, [&](node_id n) {
-    repeats = repeats || (g.kind(n) == op::reduce && !g.free[n].empty() && !g.free[n].has(g.ordinal(s.vector)));
+  const bool repeats = any_node(g, s.body, [&](node_id n) {
+    return g.kind(n) == op::reduce && !g.free[n].empty() && !g.free[n].has(g.ordinal(s.vector));
   });
   if (repeats || known.trips(s.parallel) >= known.enough_tasks()) return false;
   return known.trips(s.vector) >= sizes::lanes * s.lanes && known.trips(s.vector) > known.trips(s.parallel);

@@ -100,23 +100,14 @@ node_id nested(graph& g, node_id n, const scatter_form& form) {
 // A sum whose subscripts are moved inside a tensor, as sums that are no scatters; n itself where it is none.
 node_id solved(graph& g, node_id n) {
   const node_id sums = moved_inside(g, n)();
-  bool scatters = false;
-  for_each_node(g, sums, [&](node_id r) {
-    scatters = scatters || (g.kind(r) == op::reduce && scatter_of(g, r).how != way::map);
-  });
+  const bool scatters =
+      any_node(g, sums, [&](node_id r) { return g.kind(r) == op::reduce && scatter_of(g, r).how != way::map; });
   return scatters ? n : sums;
 }
 
 // A value that two kernels compute to the same bits: what memory holds, or an integer.
 bool is_exact(const graph& g, node_id value) {
   return !is_floating(g.type(value)) || g.kind(without_cast(g, value)) == op::load;
-}
-
-// Does it read only what is inside, whatever guards it?
-bool reads_anywhere(graph& g, node_id value) {
-  bool anywhere = has_closed_ranges(g, value) && !holds(g, value, op::reduce);
-  for_each_node(g, value, [&](node_id n) { anywhere = anywhere && (g.kind(n) != op::load || is_inside(g, n)); });
-  return anywhere;
 }
 
 // The place of an extremum by key, as a scatter: the first of those places where the value is the extremum of its row.
@@ -131,7 +122,7 @@ node_id position_by_key(const context& c, const stage& s, node_id n) {
   stage like = s;
   like.vector = no_node;
   if (!is_exact(g, value)) {
-    if (!reads_anywhere(g, value)) return n;
+    if (!has_closed_ranges(g, value) || !is_safe(g, value)) return n;
     value = stored(c, value, {"materialised", like, "compared with the extremum of its key"});
   }
   value = cast_to(g, numerics::accumulated(g.type(value)), value);
