@@ -32,7 +32,7 @@ std::string argument_words(const program& p) {
     text += (a.is_input ? "input " : "output ") + a.name;
     if (a.name != a.as_known) text += " (" + a.as_known + ")";
     text += std::string(": ") + row(a.type).name;
-    if (a.type == element::f16 || a.type == element::bf16) text += ", as its bits";
+    if (is_half(a.type)) text += ", as its bits";
     if (a.rank == 0) text += ", one number";
     for (int d = 0; d < a.rank; ++d) {
       text += d == 0 ? " [" : ", ";

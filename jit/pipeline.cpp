@@ -24,6 +24,7 @@
 #include <sheaf/jit/plan/rows.hpp>
 #include <sheaf/jit/plan/register_tile.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/plan/tasks.hpp>
 #include <sheaf/jit/plan/overrides.hpp>
 #include <sheaf/jit/plan/traffic.hpp>
 #include <sheaf/jit/plan/updates.hpp>
@@ -68,6 +69,8 @@ constexpr pass table[] = {
      [](compilation& c) { plan::choose_register_tiles(c.program.g, c.known, c.program.plan); }},
     {"cache tiles", "of kernels with a register tile that walk more than L2 holds",
      [](compilation& c) { plan::choose_cache_tiles(c.program.g, c.known, c.program.plan); }},
+    {"task sizes", "of kernels that have their tiles, which are worth more than tasks of their parts",
+     [](compilation& c) { plan::size_tasks(c.program.g, c.known, c.program.plan); }},
     {"group tiles", "of kernels that stayed by themselves for it, on a GPU",
      [](compilation& c) { plan::choose_group_tiles(c.program.g, c.known, c.program.plan); }},
     {"options", "throws where the plan is not what the caller's options ask for",
@@ -81,11 +84,8 @@ constexpr pass table[] = {
     {"folds", "IR from here on: the program's own monoids",
      [](compilation& c) { lower::add_folds(c.program.g, c.program.code); }},
     {"buffers", "which slot of the call each tensor has",
-     [](compilation& c) {
-       c.buffers = lower::add_buffers(lowered(c), c.program.workspaces);
-     }},
-    {"lower", "loops and values of each kernel",
-     [](compilation& c) { lower::add_kernels(lowered(c), c.buffers); }},
+     [](compilation& c) { c.buffers = lower::add_buffers(lowered(c), c.program.workspaces); }},
+    {"lower", "loops and values of each kernel", [](compilation& c) { lower::add_kernels(lowered(c), c.buffers); }},
     {"contract fma", "before loops are copied: a product that is added as it is made stays so in each copy",
      [](compilation& c) { ir::contract_fma(c.program.code); }},
     {"insert prefetch", "on loops as they are lowered, which show what is read again; a GPU hides latency",
@@ -99,6 +99,9 @@ constexpr pass table[] = {
      [](compilation& c) {
        if (!c.known.call().gpu) ir::transpose_accesses(c.program.code);
      }},
+    {"prefetch rows in lanes",
+     "of what the pass before transposes: a stream for each lane is more than hardware follows",
+     [](compilation& c) { ir::prefetch_rows_in_lanes(c.program.code); }},
     {"partition loops", "copies bodies as the passes before left them; threads of a GPU take an element each",
      [](compilation& c) {
        const plan::call_facts& call = c.known.call();

@@ -26,7 +26,7 @@ constexpr cell converted(cell c, element from, element to) {
 
 // What is asked to be the same: of f16 and bf16, which are computed in f32, what would be stored.
 constexpr bool is_asked_as_stored(op kind, element type) {
-  return (kind == op::equal || kind == op::not_equal) && (type == element::f16 || type == element::bf16);
+  return (kind == op::equal || kind == op::not_equal) && is_half(type);
 }
 
 constexpr cell elementwise(const graph& g, node_id n, cell (&c)[3]) {

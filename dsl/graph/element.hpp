@@ -30,6 +30,8 @@ SHEAF_HIDDEN inline constexpr element_row element_rows[] = {
 
 SHEAF_HIDDEN constexpr const element_row& row(element type) { return element_rows[static_cast<int>(type)]; }
 SHEAF_HIDDEN constexpr bool is_floating(element type) { return row(type).floating; }
+// Computed in f32, and rounded where it is stored.
+SHEAF_HIDDEN constexpr bool is_half(element type) { return type == element::f16 || type == element::bf16; }
 SHEAF_HIDDEN constexpr bool is_integer(element type) { return row(type).integer; }
 SHEAF_HIDDEN constexpr bool is_unsigned(element type) {
   return type == element::u8 || type == element::u16 || type == element::u32 || type == element::u64;

@@ -308,7 +308,7 @@ class definition_printer : protected name_printer {
     }
     append(out_, is_own(kind) ? "fold(" : row(kind).name);
     // Within the language these would be rounded once around a sum in f32.
-    if ((kind == monoid::sum || kind == monoid::prod) && (g_.type(n) == element::f16 || g_.type(n) == element::bf16)) {
+    if ((kind == monoid::sum || kind == monoid::prod) && is_half(g_.type(n))) {
       append(out_, "<accumulate<");
       append(out_, row(g_.type(n)).name);
       append(out_, ">>");

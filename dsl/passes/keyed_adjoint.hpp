@@ -99,8 +99,8 @@ class keyed_adjoint {
     for (int o = 0; o < g_.indices.size(); ++o)
       if (g_.free[n].has(o)) places.push(g_.indices[o]);
     const element type = g_.type(n);
-    const bool narrow = type == element::f16 || type == element::bf16;  // folded in f32, and not rounded in between
-    const node_id body = narrow ? cast_to(g_, element::f32, n) : n;
+    // A half is folded in f32, and not rounded in between.
+    const node_id body = is_half(type) ? cast_to(g_, element::f32, n) : n;
     const node_id d = define(g_, g_.name("by_key", 6), body, places.data(), places.size());
     return cast_to(g_, type, load(g_, d, places.data(), places.size()));
   }

@@ -61,7 +61,6 @@ struct bound_axes {
 };
 
 // f16 and bf16 are summed in f32 and rounded once at the end.
-constexpr bool is_half(element type) { return type == element::f16 || type == element::bf16; }
 constexpr node_id widened(graph& g, node_id e) { return is_half(g.type(e)) ? cast_to(g, element::f32, e) : e; }
 // Integers are folded in i64 and halves in f32, as sums are; halves are rounded once at the end.
 constexpr element fold_type(element type) {

@@ -41,7 +41,7 @@ const char* held_type(element type) {
 
 const char* stored_type(element type) {
   if (type == element::boolean) return "u8";
-  return type == element::f16 || type == element::bf16 ? "u16" : held_type(type);
+  return is_half(type) ? "u16" : held_type(type);
 }
 
 std::string from_memory(element type, const std::string& bits) {
@@ -216,7 +216,7 @@ std::string cast_text(element from, element to, const std::string& x) {
   if (to == element::boolean) return cat("(", x, " != 0)");
   if (is_floating(to)) {
     const std::string y = cat("((", held_type(to), ")", x, ")");
-    return to == element::f16 || to == element::bf16 ? from_memory(to, to_memory(to, y)) : y;
+    return is_half(to) ? from_memory(to, to_memory(to, y)) : y;
   }
   if (!is_floating(from)) return cat("((", held_type(to), ")", x, ")");
   switch (to) {

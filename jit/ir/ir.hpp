@@ -182,9 +182,10 @@ struct statement {
   block body;       // loop, guard
 
   // store: `stored` into buffer `target` at `subscripts`. prefetch: these lanes of `target` are read soon; the place
-  // may be outside, and no memory is touched. combine: `stored` into accumulator `target_value`. append: the loop's
-  // variable in each lane whose mask holds, in order, into the local buffer `target` from place `target_value` on, a
-  // scalar accumulator (a sum of i64) that takes how many there were; the loop has at most 64 lanes.
+  // may be outside, and no memory is touched; transposed: those of the vector loop's next iteration. combine: `stored`
+  // into accumulator `target_value`. append: the loop's variable in each lane whose mask holds, in order, into the
+  // local buffer `target` from place `target_value` on, a scalar accumulator (a sum of i64) that takes how many there
+  // were; the loop has at most 64 lanes.
   std::int32_t target = -1;
   value target_value = none;
   value stored = none;
@@ -194,6 +195,7 @@ struct statement {
   bool non_temporal = false;  // store by non-temporal stores: the buffer is large and not read again soon
   bool half_line = false;     // prefetch: of so many lanes as the loop takes, the first half
   bool l2 = false;            // prefetch: into L2
+  bool written = false;       // prefetch: what is stored to soon, not read
   bool apart = false;         // store: where another one next to it with this stores, none of its lanes does
   bool adds = false;          // store: added to what is there, by one of many threads at a time; on a GPU
   std::vector<value> subscripts;

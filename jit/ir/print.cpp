@@ -243,6 +243,7 @@ class printer {
         return;
       case statement_kind::prefetch:
         text_ += std::string("prefetch ") + (s.half_line ? "half_line " : "") + (s.l2 ? "l2 " : "") +
+                 (s.how == access::transposed ? "transposed " : "") + (s.written ? "written " : "") +
                  buffer_name(s.target) + "[" + list(s.subscripts) + "]\n";
         return;
       case statement_kind::append:

@@ -74,8 +74,8 @@ void kernel_verifier::walk(const block& body, bool top) {
         break;
       case statement_kind::prefetch:
         place_ = "prefetch";
-        require(s.how == access::contiguous || s.how == access::uniform, "access_kind",
-                "expected contiguous lanes or one element");
+        require(s.how == access::contiguous || s.how == access::uniform || s.how == access::transposed, "access_kind",
+                "expected contiguous or transposed lanes, or one element");
         subscripts(target_buffer(s.target), s.subscripts, s.how, unit_inner(target_buffer(s.target)));
         break;
       case statement_kind::combine:

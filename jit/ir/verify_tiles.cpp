@@ -3,12 +3,6 @@
 
 namespace sheaf::inline v0_1::ir {
 
-namespace {
-
-bool is_half(element type) { return type == element::f16 || type == element::bf16; }
-
-}  // namespace
-
 void kernel_verifier::copy(const statement& s) {
   place_ = "copy";
   const buffer &from = target_buffer(s.target), &to = target_buffer(s.to);

@@ -268,15 +268,21 @@ void emit_stream_store(function_emitter& f, Value* address, Value* bits, Align a
 // A line at a time; the tail is too short to be worth one.
 void emit_prefetch(function_emitter& f, const ir::statement& s) {
   if (f.tail_mask && !f.size_optimised) return;
+  if (s.how == ir::access::transposed) return emit_transposed_prefetch(f, s);
   auto& b = f.build;
   place p = place_of(f, s.target, s.subscripts, s.how, ir::none);
   p.address = addresses(f, p);
   const int bytes = std::max(1, p.lanes) * p.bytes / (s.half_line ? 2 : 1);
-  constexpr std::uint32_t read = 0, into_first = 3, into_second = 2, data = 1;  // as the intrinsic has them
   for (int at = 0; at < bytes; at += line_bytes)
-    b.CreateIntrinsic(Intrinsic::prefetch, {b.getPtrTy()},
-                      {b.CreateGEP(b.getInt8Ty(), p.address, b.getInt64(static_cast<std::uint64_t>(at))),
-                       b.getInt32(read), b.getInt32(s.l2 ? into_second : into_first), b.getInt32(data)});
+    emit_prefetch_of(f, b.CreateGEP(b.getInt8Ty(), p.address, b.getInt64(static_cast<std::uint64_t>(at))), s);
+}
+
+void emit_prefetch_of(function_emitter& f, Value* address, const ir::statement& s) {
+  auto& b = f.build;
+  constexpr std::uint32_t into_first = 3, into_second = 2, data = 1;  // as the intrinsic has them
+  b.CreateIntrinsic(
+      Intrinsic::prefetch, {b.getPtrTy()},
+      {address, b.getInt32(s.written ? 1 : 0), b.getInt32(s.l2 ? into_second : into_first), b.getInt32(data)});
 }
 
 // Bit by bit: masks are mostly empty, and storing compressed vectors is slow on some processors.

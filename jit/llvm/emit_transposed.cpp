@@ -282,28 +282,6 @@ void columns_left(function_emitter& f, const ir::statement& s, Value* counter) {
   f.group.place = nullptr;
 }
 
-// What the next lanes' rows have at these columns: of some of the rows at each few columns, of all of them by the time
-// that the columns fill a line. Rows of lanes are as many streams as no hardware prefetcher follows.
-void prefetch_next_rows(function_emitter& f, std::int32_t id, const std::vector<ir::value>& subscripts, bool stored) {
-  auto& b = f.build;
-  Value* const step = step_of_rows(f, id, subscripts);
-  if (step == nullptr) return;
-  Type* const element = stored_type(b.getContext(), f.buffer(id).type);
-  const int turns = target::line_bytes / row(f.buffer(id).type).bytes / width;
-  const int rows = std::max(1, f.lanes / turns);
-  const auto i64 = [&](int n) { return b.getInt64(static_cast<std::uint64_t>(n)); };
-  Value* const column = f.values[static_cast<std::size_t>(subscripts.back())];
-  Value* const turn = b.CreateAnd(b.CreateUDiv(column, i64(width)), i64(turns - 1));
-  Value* const first = b.CreateAdd(b.CreateMul(turn, i64(rows)), i64(f.lanes));
-  Value* at = b.CreateGEP(element, rows_of(f, id, subscripts)[0], b.CreateMul(first, step));
-  constexpr std::uint32_t into_first = 3, data = 1;  // as the intrinsic has them
-  for (int k = 0; k < rows; ++k) {
-    b.CreateIntrinsic(Intrinsic::prefetch, {b.getPtrTy()},
-                      {at, b.getInt32(stored ? 1 : 0), b.getInt32(into_first), b.getInt32(data)});
-    at = b.CreateGEP(element, at, step);
-  }
-}
-
 }  // namespace
 
 Value* emit_transposed_load(function_emitter& f, const ir::instruction& i) {
@@ -313,10 +291,8 @@ Value* emit_transposed_load(function_emitter& f, const ir::instruction& i) {
   column_group::access& a = f.group.accesses[&i];
   if (f.group.column == 0 && f.group.all != 0)
     a.columns = columns_taken_apart(f, rows_of(f, i.target, i.args)[0], element, align_of(type));
-  else if (f.group.column == 0) {
-    prefetch_next_rows(f, i.target, i.args, false);
+  else if (f.group.column == 0)
     a.columns = columns_of(f, rows_of(f, i.target, i.args), element, row(type).bytes, nullptr);
-  }
   if (f.group.column >= 0) return a.columns[static_cast<std::size_t>(f.group.column)];
   Type* const lanes = widen(element, f.lanes);
   where(f, b.CreateIsNull(f.group.place), [&] {
@@ -336,7 +312,6 @@ void emit_transposed_store(function_emitter& f, const ir::statement& s, Value* b
     if (f.group.all != 0 && f.group.column == f.group.all - 1)
       store_interleaved(f, a.rows[0], a.columns, align_of(type));
     if (f.group.all != 0 || f.group.column != width - 1) return;
-    prefetch_next_rows(f, s.target, s.subscripts, true);
     store_columns(f, a.rows, a.columns, row(type).bytes, nullptr);
     return;
   }
@@ -350,6 +325,26 @@ void emit_transposed_store(function_emitter& f, const ir::statement& s, Value* b
       columns.push_back(b.CreateLoad(bits->getType(), column_of_tile(f, a, bits->getType(), b.getInt64(k))));
     store_columns(f, rows, columns, row(type).bytes, live_columns(f));
   });
+}
+
+// Of some of the rows at each few columns, of all of them by the time that the columns fill a line.
+void emit_transposed_prefetch(function_emitter& f, const ir::statement& s) {
+  if (f.group.all != 0 || f.group.column != (s.written ? width - 1 : 0)) return;
+  auto& b = f.build;
+  Value* const step = step_of_rows(f, s.target, s.subscripts);
+  if (step == nullptr) return;
+  const element type = f.buffer(s.target).type;
+  Type* const element = stored_type(b.getContext(), type);
+  const int groups = target::line_bytes / row(type).bytes / width, rows = std::max(1, f.lanes / groups);
+  const auto i64 = [&](int n) { return b.getInt64(static_cast<std::uint64_t>(n)); };
+  Value* const column = f.values[static_cast<std::size_t>(s.subscripts.back())];
+  Value* const group = b.CreateAnd(b.CreateUDiv(column, i64(width)), i64(groups - 1));
+  Value* const first = b.CreateAdd(b.CreateMul(group, i64(rows)), i64(f.lanes));
+  Value* at = b.CreateGEP(element, rows_of(f, s.target, s.subscripts)[0], b.CreateMul(first, step));
+  for (int k = 0; k < rows; ++k) {
+    emit_prefetch_of(f, at, s);
+    at = b.CreateGEP(element, at, step);
+  }
 }
 
 void emit_transposed_loop(function_emitter& f, const ir::statement& s, loop_body body) {

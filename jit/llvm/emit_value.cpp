@@ -268,7 +268,7 @@ Value* emit_constant(function_emitter& f, const ir::instruction& i) {
   Type* const type = held_type(f.build.getContext(), i.type);
   if (!is_floating(i.type)) return ConstantInt::get(type, static_cast<std::uint64_t>(i.bits), true);
   Value* x = ConstantFP::get(type, std::bit_cast<double>(i.bits));
-  return i.type == element::f16 || i.type == element::bf16 ? from_memory(f, i.type, to_memory(f, i.type, x)) : x;
+  return is_half(i.type) ? from_memory(f, i.type, to_memory(f, i.type, x)) : x;
 }
 
 Value* lane_pattern(function_emitter& f, const ir::instruction& i) {

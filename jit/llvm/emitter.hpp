@@ -174,6 +174,7 @@ llvm::Value* emit_load(function_emitter& f, const ir::instruction& i);
 void emit_store(function_emitter& f, const ir::statement& s);
 
 void emit_prefetch(function_emitter& f, const ir::statement& s);
+void emit_prefetch_of(function_emitter& f, llvm::Value* address, const ir::statement& s);
 void emit_append(function_emitter& f, const ir::statement& s);
 // zero_bits: those of the address that have to be 0; null: those within a register.
 void emit_stream_store(function_emitter& f, llvm::Value* address, llvm::Value* bits, llvm::Align align,
@@ -206,6 +207,7 @@ llvm::Value* emit_deinterleaved(function_emitter& f, const ir::lane_pattern& apa
 void emit_transposed_loop(function_emitter& f, const ir::statement& s, loop_body body);
 llvm::Value* emit_transposed_load(function_emitter& f, const ir::instruction& i);
 void emit_transposed_store(function_emitter& f, const ir::statement& s, llvm::Value* bits);
+void emit_transposed_prefetch(function_emitter& f, const ir::statement& s);
 
 // emit_fold.cpp
 bool has_position(monoid fold);

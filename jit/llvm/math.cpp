@@ -206,10 +206,10 @@ Value* by_registers(function_emitter& f, unsigned width, std::span<Value* const>
   const unsigned lanes = cast<FixedVectorType>(args[0]->getType())->getNumElements();
   Value* all = nullptr;
   for (unsigned at = 0; at < lanes; at += width) {
-    std::vector<int> piece(width);
-    for (unsigned k = 0; k < width; ++k) piece[k] = static_cast<int>(at + k);
+    std::vector<int> some(width);
+    for (unsigned k = 0; k < width; ++k) some[k] = static_cast<int>(at + k);
     std::vector<Value*> parts;
-    for (Value* x : args) parts.push_back(f.build.CreateShuffleVector(x, piece));
+    for (Value* x : args) parts.push_back(f.build.CreateShuffleVector(x, some));
     Value* const made = make(parts);
     all = all ? append(f.build, all, made) : made;
   }

@@ -41,7 +41,7 @@ Type* held_type(LLVMContext& c, element type) {
 
 Type* stored_type(LLVMContext& c, element type) {
   if (type == element::boolean) return Type::getInt8Ty(c);
-  if (type == element::f16 || type == element::bf16) return Type::getInt16Ty(c);
+  if (is_half(type)) return Type::getInt16Ty(c);
   return held_type(c, type);
 }
 
@@ -189,7 +189,7 @@ Value* emit_cast(function_emitter& f, element from, element to, Value* x) {
     Value* y = is_floating(from) ? b.CreateFPCast(x, type)
                : is_signed       ? b.CreateSIToFP(x, type)
                                  : b.CreateUIToFP(x, type);
-    return to == element::f16 || to == element::bf16 ? from_memory(f, to, to_memory(f, to, y)) : y;
+    return is_half(to) ? from_memory(f, to, to_memory(f, to, y)) : y;
   }
   if (is_floating(from)) return float_to_integer(f, to, x);
   return is_signed ? b.CreateSExtOrTrunc(x, type) : b.CreateZExtOrTrunc(x, type);

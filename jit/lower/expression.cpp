@@ -72,8 +72,7 @@ std::optional<ir::value> kernel_lowering::pattern_of(node_id n, scope& s) {
 // extremum, both are what would be stored.
 ir::value kernel_lowering::rounded(node_id n, ir::value x, ir::block_builder& b) {
   const element type = g.type(n);
-  const bool narrow = type == element::f16 || type == element::bf16;
-  if (!narrow || !is_elementwise(g.kind(n)) || g.kind(n) == op::cast) return x;
+  if (!is_half(type) || !is_elementwise(g.kind(n)) || g.kind(n) == op::cast) return x;
   return b.cast(type, b.cast(element::f32, x));
 }
 

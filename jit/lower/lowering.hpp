@@ -10,66 +10,12 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include <sheaf/jit/ir/builder.hpp>
 #include <sheaf/jit/lower/buffers.hpp>
-#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/lower/scratch_row_table.hpp>
 
 namespace sheaf::inline v0_1::lower {
 
 using plan::stage;
-
-struct range {
-  ir::value low, high;
-};
-
-// A block under construction with what is bound in it. Values are looked up through the parents.
-struct scope {
-  scope(ir::block_builder& top) : block(&top), root(this) {}
-  scope(scope& outer, ir::block_builder made)
-      : own(std::move(made)),
-        block(&*own),
-        parent(&outer),
-        root(outer.root),
-        number(++root->made),
-        bound(outer.bound),
-        lane(outer.lane),
-        cut(outer.cut),
-        part(outer.part),
-        rows_at_once(outer.rows_at_once) {
-    root->open.insert(number);
-  }
-  // In the same block as another one, with bindings of its own beside those of `outer`; never closed.
-  scope(scope& outer, ir::block_builder* shared)
-      : block(shared), parent(&outer), root(outer.root), number(++root->made), bound(outer.bound), lane(outer.lane) {}
-  scope(const scope&) = delete;
-
-  std::optional<ir::block_builder> own;
-  ir::block_builder* block;
-  scope* parent = nullptr;
-  scope* root;
-  int number = 0, made = 0;  // of all scopes of the kernel; by the root: how many there were
-  index_set bound;
-  node_id lane = no_node;  // the index of the vector loop around
-  node_id cut = no_node;   // the index of which the task takes a part, and that part
-  const range* part = nullptr;
-  bool whole = true;              // its loop runs over the whole range of its index
-  bool before_tasks = false;      // no loop runs here: each task computes its own
-  std::int64_t rows_at_once = 1;  // an iteration is for so many rows, the first of which is bound
-  std::unordered_map<std::int64_t, ir::value> values;
-  std::unordered_set<int> open;  // by the root: those that will stand after what is emitted around them now
-
-  const range* part_of(node_id idx) const { return idx == cut ? part : nullptr; }
-  void close() {
-    block->close();
-    root->open.erase(number);
-  }
-  bool is_open(int other) const { return root->open.contains(other); }
-  void bind_to(const graph& g, node_id idx, ir::value x) {
-    bound.insert(g.ordinal(idx));
-    set(idx, x);
-  }
-  void set(node_id n, ir::value x) { values[2 * std::int64_t{n}] = x; }
-};
 
 struct folded;
 struct list_to_sort;
@@ -77,45 +23,6 @@ class pair_tiling;
 class group_tiling;
 class sliding_fold;
 class open_loops;
-
-// Costly expressions of a kernel's vector loops, by their form under the first index of the loop's range, whatever was
-// proven of their loads.
-struct scratch_row_table {
-  struct place {
-    scope *loop, *outside;
-  };
-  struct scratch_row {
-    std::int32_t buffer;
-    int loop, row;  // the scope that filled it, and the one that stands in, by number
-  };
-  std::unordered_map<node_id, int> uses;
-  std::unordered_map<node_id, scratch_row> stored;
-  std::unordered_map<node_id, std::int32_t> buffers;
-  std::map<std::int32_t, std::string> notes;  // by buffer: what explain() says of it
-  std::int64_t bytes = 0;
-  std::vector<node_id> of_slice;  // the indices of reductions over a slice, then that of the rows written: of one range
-  bool divisions = false;         // are as costly as functions
-  bool sharing = false;           // as far as was found out, that holds for the slice at hand
-  ir::value first = ir::none;     // its first row
-  node_id rows = no_node;         // of short rows: the index in lanes; then a scratch row is one of each lane
-  int lanes = 1;
-  std::int64_t elements = 64;     // of a scratch row of a slice
-
-  bool walks_slice(node_id lane) const {
-    return std::find(of_slice.begin(), of_slice.end() - 1, lane) != of_slice.end() - 1;
-  }
-
-  node_id alike(graph& g, node_id n, node_id lane);
-  // loads: those too that depend on this index, where rows of it are in lanes.
-  void count(graph& g, node_id body, node_id lane, node_id rows = no_node);
-
- private:
-  node_id under(graph& g, node_id n, node_id lane, node_id first);
-
-  std::vector<node_id> lanes_;
-  plan::without_proofs bare_;
-  std::unordered_map<node_id, plan::replacement> renamed_;  // by lane
-};
 
 class kernel_lowering {
   friend class pair_tiling;

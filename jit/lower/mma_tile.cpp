@@ -146,12 +146,10 @@ class mma_tiling final : public group_tiling {
   }
   // Does what is at a place of the walk say where to load? Then there must be one.
   bool names_places(node_id load) const {
-    bool found = false;
+    const auto by_place = [&](node_id n) { return g_.kind(n) == op::load && plan::uses(g_, n, t_.walk); };
     for (int d = 1; d < g_[load].count; ++d)
-      plan::for_each_node(g_, g_.arg(load, d), [&](node_id n) {
-        found = found || (g_.kind(n) == op::load && plan::uses(g_, n, t_.walk));
-      });
-    return found;
+      if (plan::any_node(g_, g_.arg(load, d), by_place)) return true;
+    return false;
   }
   void store_one(const copied& c, ir::value walk, std::vector<ir::value> places, scope& at) {
     ir::block_builder& b = *at.block;

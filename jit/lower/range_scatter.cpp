@@ -291,7 +291,7 @@ void kernel_lowering::range_scatter(scope& task, const range& own) {
     ir::block_builder& b = *at.block;
     // Tasks that take several chunks walk the slices of all of them, in the one order.
     const ir::value chunk = a.chunk_of(b, own.low);
-    const ir::value last = s.most_tasks > 1 ? a.chunk_of(b, b.emit(op::sub, {own.high, b.i64(1)})) : chunk;
+    const ir::value last = s.task.most_tasks > 1 ? a.chunk_of(b, b.emit(op::sub, {own.high, b.i64(1)})) : chunk;
     const ir::value written = b.accumulator(element::i64, monoid::max, false);  // up to here, from own.low
     b.combine(written, own.low);
     scope slice(at,

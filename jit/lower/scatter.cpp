@@ -66,7 +66,7 @@ void kernel_lowering::walk_updates(std::span<const stage* const> list, scope& ta
     chunks.places = computed_places(list, walk.back(), *inner);
   }
   const bool in_chunks = chunks.runs || !chunks.places.empty();
-  chunks.whole = s.parallel != s.owned || s.most_tasks == 1;
+  chunks.whole = s.parallel != s.owned || s.task.most_tasks == 1;
   for (const node_id idx : walk)
     if (!in_chunks || idx != walk.back()) loops.enter(idx, 1, idx == walk.front() ? iterations : nullptr);
   chunks.update = [&](open_loops& rows, bool inside) {

@@ -83,7 +83,7 @@ void kernel_lowering::store(const stage& s, ir::value stored, scope& at, ir::val
 void kernel_lowering::task(const plan::kernel_plan& k, scope& s, const range* chunk) {
   switch (stages.front()->how) {
     case plan::way::scan: return scan(*stages.front(), s, chunk);
-    case plan::way::stencil: return stencil(stages, k.parallel != no_node && k.chunk == 0 ? 1 : 0, s, chunk);
+    case plan::way::stencil: return stencil(stages, k.parallel != no_node && k.task.chunk == 0 ? 1 : 0, s, chunk);
     case plan::way::window: return window(*stages.front(), s, chunk);
     case plan::way::scatter:
     case plan::way::range_scatter: return scatter(s, chunk);
@@ -98,7 +98,7 @@ void kernel_lowering::task(const plan::kernel_plan& k, scope& s, const range* ch
     case plan::way::partial: break;
   }
   std::vector<entry> entries;
-  for (const stage* each : stages) entries.push_back({each, k.parallel != no_node && k.chunk == 0 ? 1u : 0u});
+  for (const stage* each : stages) entries.push_back({each, k.parallel != no_node && k.task.chunk == 0 ? 1u : 0u});
   if (chunk != nullptr) s.cut = k.parallel, s.part = chunk;
   nest(entries, s);
 }
@@ -127,35 +127,35 @@ void kernel_lowering::tasks_of_indices(const plan::kernel_plan& k, scope& top) {
 // A task for each index and part of the loop within it.
 void kernel_lowering::tasks_of_parts(const plan::kernel_plan& k, scope& top) {
   const node_id low = g.arg(k.parallel, 0), when = stages.front()->when;
-  const node_id parts = integer(g, k.parts), none = integer(g, 0);
-  const node_id tasks = make(g, op::mul, plan::trips_of(g, k.parallel), parts);
+  const node_id parts_of = integer(g, k.task.parts), none = integer(g, 0);
+  const node_id tasks = make(g, op::mul, plan::trips_of(g, k.parallel), parts_of);
   const ir::value zero = emit(none, top),
                   count = emit(when == no_node ? tasks : make(g, op::select, when, tasks, none), top);
-  const ir::value first = emit(low, top), start = emit(g.arg(k.second, 0), top);
-  const ir::value all = emit(plan::trips_of(g, k.second), top), pieces = emit(parts, top);
+  const ir::value first = emit(low, top), start = emit(g.arg(k.task.second, 0), top);
+  const ir::value all = emit(plan::trips_of(g, k.task.second), top), parts = emit(parts_of, top);
   top.before_tasks = true;
   scope inner(top, top.block->loop(kind_of_tasks(k), index_text(k.parallel) + "_part", zero, count));
   inner.block->head().cost = cost_of_task(k);
   ir::block_builder& b = *inner.block;
-  const ir::value which = b.emit(op::quotient, {b.counter(), pieces});
-  const ir::value piece = b.emit(op::remainder, {b.counter(), pieces});
+  const ir::value which = b.emit(op::quotient, {b.counter(), parts});
+  const ir::value number = b.emit(op::remainder, {b.counter(), parts});
   inner.bind_to(g, k.parallel, b.emit(op::add, {first, which}));
   const auto begin = [&](ir::value of) {
-    return b.emit(op::add, {start, b.emit(op::quotient, {b.emit(op::mul, {all, of}), pieces})});
+    return b.emit(op::add, {start, b.emit(op::quotient, {b.emit(op::mul, {all, of}), parts})});
   };
-  const ir::value from = begin(piece), next = b.emit(op::add, {piece, b.i64(1)});
+  const ir::value from = begin(number), next = b.emit(op::add, {number, b.i64(1)});
   const range part{from, begin(next)};
-  inner.cut = k.second, inner.part = &part;
+  inner.cut = k.task.second, inner.part = &part;
   const entry only[] = {{stages.front(), 1u}};
   nest(only, inner);
   inner.close();
 }
 
-// A task for each k.rows_of_task indices, in a loop of its own, which the register tile takes several of at once.
+// A task for each few rows, in a loop of its own, which the register tile takes several of at once.
 void kernel_lowering::tasks_of_tiles(const plan::kernel_plan& k, scope& top) {
   const node_id low = g.arg(k.parallel, 0), high = g.arg(k.parallel, 1), when = stages.front()->when;
-  const node_id size = integer(g, k.rows_of_task), none = integer(g, 0);
-  const node_id tasks = plan::pieces_of(g, plan::trips_of(g, k.parallel), k.rows_of_task);
+  const node_id size = integer(g, k.task.rows), none = integer(g, 0);
+  const node_id tasks = plan::ceil_quotient(g, plan::trips_of(g, k.parallel), k.task.rows);
   const ir::value zero = emit(none, top),
                   count = emit(when == no_node ? tasks : make(g, op::select, when, tasks, none), top);
   const ir::value step = emit(size, top), start = emit(low, top), stop = emit(high, top);
@@ -169,27 +169,29 @@ void kernel_lowering::tasks_of_tiles(const plan::kernel_plan& k, scope& top) {
     return inner.close();
   }
   scope row(inner, open(inner, k.parallel, 1, &rows));
-  row.block->head().trips = k.rows_of_task;
+  row.block->head().trips = k.task.rows;
   bind(row, k.parallel, 1);
   task(k, row, nullptr);
   row.close();
   inner.close();
 }
 
-// A task for each k.chunk indices.
+// A task for each chunk of indices.
 void kernel_lowering::tasks_of_chunks(const plan::kernel_plan& k, scope& top) {
   const node_id low = g.arg(k.parallel, 0), high = g.arg(k.parallel, 1), when = stages.front()->when;
   const node_id all = make(g, op::sub, high, low), none = integer(g, 0);
-  node_id size = k.task_size != no_node ? k.task_size : integer(g, k.chunk);
-  if (k.most_tasks != 0)
-    size = make(g, op::mul, size, make(g, op::maximum, plan::pieces_of(g, all, k.chunk * k.most_tasks), integer(g, 1)));
-  const node_id iterations_all = plan::pieces_of_size(g, all, size);
+  node_id size = k.task.of_extents != no_node ? k.task.of_extents : integer(g, k.task.chunk);
+  if (k.task.most_tasks != 0) {
+    const node_id several = plan::ceil_quotient(g, all, k.task.chunk * k.task.most_tasks);
+    size = make(g, op::mul, size, make(g, op::maximum, several, integer(g, 1)));
+  }
+  const node_id iterations_all = plan::ceil_quotient(g, all, size);
   const ir::value zero = emit(none, top),
                   count = emit(when == no_node ? iterations_all : make(g, op::select, when, iterations_all, none), top);
   const ir::value step = emit(size, top), start = emit(low, top), stop = emit(high, top);
   scope inner(top, top.block->loop(kind_of_tasks(k), index_text(k.parallel) + "_chunk", zero, count));
   inner.block->head().cost = cost_of_task(k);
-  inner.block->head().at_once = k.most_tasks > 1;
+  inner.block->head().at_once = k.task.most_tasks > 1;
   ir::block_builder& b = *inner.block;
   const auto place = [&](ir::value task) { return b.emit(op::add, {start, b.emit(op::mul, {task, step})}); };
   const ir::value from = place(b.counter());
@@ -214,7 +216,7 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
     stages.push_back(&plan.stages[static_cast<std::size_t>(i)]);
     pending.insert(stages.back()->define);
   }
-  task_size = k.chunk;
+  task_size = k.task.chunk;
   tile = k.tile;
   small = !(plan.cost > known.call().on.wake);
   find_scratch_rows();
@@ -251,11 +253,11 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   }
   if (k.group.rows != no_node)
     group_tiled(k, top);
-  else if (k.rows_of_task > 1)
+  else if (k.task.rows > 1)
     tasks_of_tiles(k, top);
-  else if (plan::takes_parts(k))
+  else if (k.task.second != no_node)
     tasks_of_parts(k, top);
-  else if (k.chunk == 0)
+  else if (k.task.chunk == 0)
     tasks_of_indices(k, top);
   else
     tasks_of_chunks(k, top);

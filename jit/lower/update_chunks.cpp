@@ -64,10 +64,8 @@ std::vector<node_id> kernel_lowering::computed_places(std::span<const stage* con
   std::vector<node_id> found;
   if (known.call().gpu || at.lane != no_node || known.trips(idx) < 2 * chunk_of_runs) return found;
   const auto add = [&](node_id place) {
-    bool computed = plan::is_slow(g, place);
-    plan::for_each_node(g, place, [&](node_id n) {
-      computed = computed || (g.kind(n) == op::cast && is_floating(g.type(g.arg(n, 0))));
-    });
+    const auto is_rounded = [&](node_id n) { return g.kind(n) == op::cast && is_floating(g.type(g.arg(n, 0))); };
+    const bool computed = plan::is_slow(g, place) || plan::any_node(g, place, is_rounded);
     if (computed && g.type(place) == element::i64 && plan::uses(g, place, idx) && !plan::holds(g, place, op::reduce) &&
         plan::may_vectorise(g, place, idx) && std::ranges::find(found, place) == found.end())
       found.push_back(place);

@@ -13,7 +13,7 @@ namespace sheaf::inline v0_1::numerics {
 // ---- Types
 // What an accumulator of such elements holds; f16 and bf16 are computed in f32.
 constexpr element accumulated(element type) {
-  return type == element::f16 || type == element::bf16 ? element::f32 : type;
+  return is_half(type) ? element::f32 : type;
 }
 // What partial results are joined in: there are few of them, and a result shows the roundings of the last additions.
 constexpr element joined(monoid fold, element type) {
@@ -94,7 +94,7 @@ inline constexpr double from = 65536;  // elements a result: below, one core is 
 inline constexpr std::int64_t block_elements = 16384;
 inline constexpr double gathered = 16;  // elements: what one costs that data names, which has a line of its own
 inline constexpr double row_elements = 1024;                        // a row as long is a block
-inline constexpr std::int64_t piece = 16384;  // of a row: memory is read at half its speed in pieces of an eighth
+inline constexpr std::int64_t part_of_row = 16384;  // memory is read at half its speed in parts of an eighth
 inline constexpr double enough_tasks = 2 * numerics::enough_tasks;  // blocks differ in length
 // Bytes of workspace beyond as much as the outputs take; two partial results may share it.
 inline constexpr double most_bytes = 1 << 20;

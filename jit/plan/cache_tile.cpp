@@ -10,7 +10,7 @@ namespace {
 using namespace tuning::cache_tile;
 
 void choose(graph& g, const facts& known, program_plan& plan, kernel_plan& k) {
-  if (k.stages.size() != 1 || k.parallel == no_node || k.chunk != 0) return;
+  if (k.stages.size() != 1 || k.parallel == no_node || k.task.chunk != 0) return;
   const stage& s = plan.stages[static_cast<std::size_t>(k.stages.front())];
   const bool far = has_far_lanes(g, known, s), tiled = k.tile.size() == 1 && k.tile.front().index == k.parallel;
   const bool rows_and_lanes = s.loops.size() == 2 && s.loops.front() == k.parallel && s.loops.back() == s.vector;
@@ -22,7 +22,6 @@ void choose(graph& g, const facts& known, program_plan& plan, kernel_plan& k) {
     for (const node_id n : c.packed) bytes += known.trips(c.walk) * known.trips(s.vector) * row(g.type(n)).bytes;
     if (known.trips(c.rows) < least_rows || bytes <= known.call().on.second_cache) return;
   }
-  k.rows_of_task = rows_of_task;
   k.cache = std::move(c);
 }
 

@@ -8,7 +8,7 @@
 
 namespace sheaf::inline v0_1::plan {
 
-// Output: kernel_plan::cache and rows_of_task.
+// Output: kernel_plan::cache.
 void choose_cache_tiles(graph& g, const facts& known, program_plan& plan);
 
 }  // namespace sheaf::inline v0_1::plan

@@ -23,12 +23,11 @@ std::int64_t places_of(graph& g, node_id idx, const std::vector<node_id>& bound)
 
 // Is the index compared with a constant?
 bool asks_which(const graph& g, node_id e, node_id idx) {
-  bool asks = false;
-  for_each_node(g, e, [&](node_id n) {
-    if (g.kind(n) != op::equal && g.kind(n) != op::less && g.kind(n) != op::less_equal) return;
-    for (int k = 0; k < 2; ++k) asks = asks || (g.arg(n, k) == idx && is_constant(g, g.arg(n, 1 - k)));
+  return any_node(g, e, [&](node_id n) {
+    if (g.kind(n) != op::equal && g.kind(n) != op::less && g.kind(n) != op::less_equal) return false;
+    const node_id a = g.arg(n, 0), b = g.arg(n, 1);
+    return (a == idx && is_constant(g, b)) || (b == idx && is_constant(g, a));
   });
-  return asks;
 }
 
 class cases {

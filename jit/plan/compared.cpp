@@ -90,18 +90,13 @@ class comparisons {
       collect(n, mine, keys);
       if (const node_id sum = meeting(mine, keys); sum != no_node) return compared{sum, k};
       for (std::size_t other = 0; other < stages_.size(); ++other) {
-        if (!loads(n, stages_[other].define)) continue;
+        if (!reads(g_, n, stages_[other].define)) continue;
         std::vector<node_id> ignored, stored_keys;
         collect(stages_[other].body, ignored, stored_keys);
         if (const node_id sum = meeting(mine, stored_keys); sum != no_node) return compared{sum, other};
       }
     }
     return std::nullopt;
-  }
-  bool loads(node_id e, node_id define) const {
-    bool found = false;
-    for_each_node(g_, e, [&](node_id n) { found = found || (g_.kind(n) == op::load && g_.arg(n, 0) == define); });
-    return found;
   }
   // The sums of an expression, those whose extremum it has apart.
   void collect(node_id e, std::vector<node_id>& outside, std::vector<node_id>& inside) const {

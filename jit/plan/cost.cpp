@@ -177,8 +177,8 @@ int most_of_short_row(const amount& trips, bool narrow) {
 
 int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bool reductions_inside, bool alone) {
   if (known.call().overrides.lanes != 0) return known.call().overrides.lanes;
-  bool heavy = false, positions = false;
-  for_each_node(g, root, [&](node_id n) { heavy = heavy || is_function(g, n); });
+  const bool heavy = any_node(g, root, [&](node_id n) { return is_function(g, n); });
+  bool positions = false;
   int bytes = 1, folds = 0, narrowest = 8;
   for_each_node(g, root, [&](node_id n) {
     const op kind = g.kind(n);

@@ -24,11 +24,11 @@ inline bool may_split(const context& c, node_id n, const stage& s) {
 
 // What a term costs where data names a place of it that varies with the index: a line for each of them.
 inline double lines_of_term(const graph& g, node_id n) {
-  bool gathers = false;
   const index_set bound = set_of(g, bound_indices(g, n));
-  for_each_node(g, g.arg(n, 0), [&](node_id q) {
-    for (int d = 1; g.kind(q) == op::load && d < g[q].count; ++d)
-      gathers = gathers || (holds(g, g.arg(q, d), op::load) && g.free[g.arg(q, d)].meets(bound));
+  const bool gathers = std::ranges::any_of(loads_in(g, g.arg(n, 0)), [&](node_id q) {
+    for (int d = 0; d + 1 < g[q].count; ++d)
+      if (data_names(g, q, d) && g.free[g.arg(q, 1 + d)].meets(bound)) return true;
+    return false;
   });
   return gathers ? numerics::split::gathered : 1;
 }

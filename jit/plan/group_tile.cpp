@@ -48,16 +48,15 @@ class tiling {
     for (int k = 0; k < 2; ++k) {
       const node_id end = g_.arg(form_.walk, k);
       closed = closed && g_.free[end].within(set_of(g_, s_.indices)) && !uses(g_, end, form_.rows) &&
-               !uses(g_, end, form_.lane) && !holds(g_, end, op::load) && !holds(g_, end, op::reduce);
+               !uses(g_, end, form_.lane) && is_formula(g_, end);
     }
     return closed && may_vectorise(g_, s_.body, form_.rows) && may_vectorise(g_, s_.body, form_.lane);
   }
 
-  bool is_half(node_id n) const { return g_.type(n) == element::f16 || g_.type(n) == element::bf16; }
   // Halves are computed in f32: is what is computed here one, without being rounded?
   bool is_exact_half(node_id n) const {
     const op kind = g_.kind(n);
-    if (!is_half(n)) return false;
+    if (!is_half(g_.type(n))) return false;
     if (kind == op::load || kind == op::cast || kind == op::constant) return true;
     const bool chooses = kind == op::select || kind == op::maximum || kind == op::minimum;
     if (!chooses && kind != op::neg && kind != op::abs) return false;
@@ -69,7 +68,7 @@ class tiling {
   node_id narrow(node_id n) const {
     if (g_.kind(n) != op::cast) return n;
     const node_id from = g_.arg(n, 0);
-    if (g_.type(n) == element::f32) return is_half(from) ? narrow(from) : n;
+    if (g_.type(n) == element::f32) return is_half(g_.type(from)) ? narrow(from) : n;
     const node_id inner = narrow(from);
     return inner != from && g_.type(inner) == g_.type(n) && is_exact_half(inner) ? inner : n;
   }
@@ -106,11 +105,9 @@ class tiling {
     return has(form_.of_rows) || has(form_.of_lanes);
   }
   bool lies_along_walk(node_id n) const {
-    bool along = false;
-    for_each_node(g_, n, [&](node_id q) {
-      along = along || (g_.kind(q) == op::load && uses(g_, q, form_.walk) && goes_along(g_, known_, q, form_.walk));
+    return any_node(g_, n, [&](node_id q) {
+      return g_.kind(q) == op::load && uses(g_, q, form_.walk) && goes_along(g_, known_, q, form_.walk);
     });
-    return along;
   }
   bool packs() {
     for (const node_id n : shared_of(g_, form_.reduce, form_.lane, form_.rows))

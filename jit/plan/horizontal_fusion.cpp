@@ -55,11 +55,7 @@ class pairing {
 
   // Rows that data names come one by one, and some from a cache: their time is no matter of bandwidth.
   bool is_gathered(const stage& s) const {
-    bool gathered = false;
-    for_each_node(g_, s.body, [&](node_id n) {
-      gathered = gathered || (g_.kind(n) == op::load && !index_operands(g_, n).empty());
-    });
-    return gathered;
+    return any_node(g_, s.body, [&](node_id n) { return g_.kind(n) == op::load && !index_operands(g_, n).empty(); });
   }
 
   // Nothing up to b needs what a stores.

@@ -11,7 +11,6 @@
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/updates.hpp>
 #include <sheaf/jit/plan/algorithms/sort/sort.hpp>
-#include <sheaf/jit/plan/tasks.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -20,23 +19,11 @@ namespace {
 
 using namespace tuning::schedule;
 
-bool reads(const graph& g, node_id root, const stage& writer) {
-  bool found = false;
-  for_each_node(g, root, [&](node_id n) { found = found || (g.kind(n) == op::load && g.arg(n, 0) == writer.define); });
-  return found;
-}
-
 // The reader's leading index under the writer's name, so that values can be shared.
 void rename_parallel(graph& g, stage& s, node_id to) {
   replacement put(g, proofs::kept);
   put.rename(s.parallel, to);
   replace_in_roots(s, put);
-}
-
-bool uses_index(const graph& g, const stage& s, node_id idx) {
-  bool found = false;
-  for_each_node(g, s.body, [&](node_id n) { found = found || n == idx; });
-  return found || std::find(s.indices.begin(), s.indices.end(), idx) != s.indices.end();
 }
 
 // Range scatters over the same slices and rows, none of which reads another.
@@ -58,20 +45,19 @@ bool share_lanes(const graph& g, const program_plan& plan, const kernel_plan& k,
   return std::all_of(k.stages.begin(), k.stages.end(), [&](int i) {
     const stage& writer = plan.stages[static_cast<std::size_t>(i)];
     if (!is_nest(writer) || !same_range(g, writer.vector, s.vector)) return false;
-    bool own = true;
-    for_each_node(g, s.body, [&](node_id n) {
-      if (g.kind(n) != op::load || g.arg(n, 0) != writer.define) return;
+    return all_nodes(g, s.body, [&](node_id n) {
+      if (g.kind(n) != op::load || g.arg(n, 0) != writer.define) return true;
       for (std::size_t d = 0; d < writer.indices.size(); ++d)
-        own = own && (writer.indices[d] != writer.vector || g.arg(n, 1 + static_cast<int>(d)) == s.vector);
+        if (writer.indices[d] == writer.vector && g.arg(n, 1 + static_cast<int>(d)) != s.vector) return false;
+      return true;
     });
-    return own;
   });
 }
 
 // On a GPU the vectors below a stage's loops are tasks too; of several stages in one kernel only what they share is.
 bool starves_together(graph& g, const facts& known, const kernel_plan& k, const stage& leader, const stage& s) {
   const double warps = std::max(1, std::min(leader.lanes, s.lanes) / tuning::grid::warp);  // of a task
-  const auto shared = k.chunk > 0 ? known.trips(k.parallel) / static_cast<double>(k.chunk)
+  const auto shared = k.task.chunk > 0 ? known.trips(k.parallel) / static_cast<double>(k.task.chunk)
                                   : known.trips(k.parallel) * warps;
   const auto apart = [&](const stage& one) {
     const bool walks = one.how == way::map || one.how == way::stencil;
@@ -91,7 +77,7 @@ bool share_nest(graph& g, const program_plan& plan, const kernel_plan& k, stage&
   replacement put(g, proofs::kept);
   for (std::size_t d = 0; d < s.loops.size(); ++d) {
     const node_id from = s.loops[d], to = leader.loops[d];
-    if (from != to && (!same_range(g, from, to) || uses_index(g, s, to))) return false;
+    if (from != to && (!same_range(g, from, to) || mentions(g, s, to))) return false;
     if (from != to) put.rename(from, to);
   }
   replace_in_roots(renamed, put);
@@ -114,7 +100,7 @@ bool rename_updates(graph& g, const stage& leader, stage& s) {
   bool same = true;
   const auto rename = [&](node_id from, node_id to) {
     if (from == to) return;
-    same = same && same_range(g, from, to) && !uses_index(g, s, to);
+    same = same && same_range(g, from, to) && !mentions(g, s, to);
     put.rename(from, to);
   };
   if (s.rows.whole != no_node) rename(s.rows.whole, leader.rows.whole);
@@ -136,8 +122,7 @@ bool share_updates(graph& g, const program_plan& plan, const kernel_plan& k, con
     const auto is_alone = [](const stage& one) { return one.inverse.array != no_node || one.atomic; };
     const bool alone = is_alone(s) || is_alone(other);
     const bool same = !alone && other.rows.block == s.rows.block && other.rows.part == s.rows.part &&
-                      other.parallel == s.parallel && other.chunk == s.chunk &&
-                      other.most_tasks == s.most_tasks && other.indices == s.indices &&
+                      other.parallel == s.parallel && other.task == s.task && other.indices == s.indices &&
                       other.vector == s.vector && other.lanes == s.lanes &&
                       bound_indices(g, other.body) == bound_indices(g, s.body) && same_places(g, other, s);
     if (!same || plan.reads.reads(s.define, other.define)) return false;
@@ -151,11 +136,9 @@ bool reads_own_block(const graph& g, const kernel_plan& k, const stage& reader, 
   if (row == no_node || reader.rows.part != row || reader.parallel != k.parallel || writer.parallel != k.parallel ||
       writer.indices != std::vector<node_id>{row})
     return false;
-  bool own = true;
-  for_each_node(g, reader.sum_of_sums != no_node ? reader.flat : reader.body, [&](node_id n) {
-    own = own && (g.kind(n) != op::load || g.arg(n, 0) != writer.define || g.arg(n, 1) == row);
+  return all_nodes(g, reader.sum_of_sums != no_node ? reader.flat : reader.body, [&](node_id n) {
+    return g.kind(n) != op::load || g.arg(n, 0) != writer.define || g.arg(n, 1) == row;
   });
-  return own;
 }
 
 bool may_join(graph& g, const facts& known, const program_plan& plan, const kernel_plan& k, stage& s) {
@@ -181,11 +164,11 @@ bool may_join(graph& g, const facts& known, const program_plan& plan, const kern
   const bool nest = stencil && known.for_groups() && share_nest(g, plan, k, renamed);
   if (stencil && !nest && starves_together(g, known, k, leader, s)) return false;
   if (!stencil && (!walks_rows(leader) || !walks_rows(s))) return false;
-  if ((k.parallel == no_node) != (s.parallel == no_node) || (k.chunk == 0) != (s.chunk == 0)) return false;
+  if ((k.parallel == no_node) != (s.parallel == no_node) || (k.task.chunk == 0) != (s.task.chunk == 0)) return false;
   if (k.parallel == no_node) return may_share_updates(g, known, plan, k, s);
   if (!nest && !share_lanes(g, plan, k, s) && starves_together(g, known, k, leader, s)) return false;
   if (k.parallel != renamed.parallel) {
-    if (!same_range(g, k.parallel, s.parallel) || uses_index(g, s, k.parallel)) return false;
+    if (!same_range(g, k.parallel, s.parallel) || mentions(g, s, k.parallel)) return false;
     rename_parallel(g, renamed, k.parallel);
   }
   for (const int other : k.stages) {
@@ -239,17 +222,12 @@ std::vector<const char*> parts_by_name(const stage& s) {
 
 // Its lanes hold running results.
 bool folds_in_lanes(const graph& g, const stage& s) {
-  bool folds = false;
-  for_each_node(g, s.body,
-                [&](node_id n) { folds = folds || (g.kind(n) == op::reduce && g.free[n].has(g.ordinal(s.vector))); });
-  return folds;
+  return any_node(g, s.body, [&](node_id n) { return g.kind(n) == op::reduce && g.free[n].has(g.ordinal(s.vector)); });
 }
 bool is_light(const graph& g, const stage& s) {
-  bool light = !folds_in_lanes(g, s);
-  for_each_node(g, s.body, [&](node_id n) {
-    light = light && g.kind(n) != op::reduce && !(g.kind(n) >= op::exp && g.kind(n) <= op::cos) && g.kind(n) != op::pow;
+  return !folds_in_lanes(g, s) && all_nodes(g, s.body, [&](node_id n) {
+    return g.kind(n) != op::reduce && !(g.kind(n) >= op::exp && g.kind(n) <= op::cos) && g.kind(n) != op::pow;
   });
-  return light;
 }
 
 // Of two stages in one loop: rows that data names are walked once in wide lanes, whatever a light stage would take.
@@ -291,50 +269,13 @@ void share_registers(const graph& g, program_plan& plan, const kernel_plan& k) {
 
 }  // namespace
 
-read_table::read_table(const graph& g, const std::vector<stage>& stages) {
-  // Producers stand before consumers.
-  for (const stage& s : stages) {
-    auto& direct = direct_[s.define];
-    for_each_root(s, [&](node_id root, root_kind what) {
-      if (what == root_kind::made) direct.insert(root);
-      if (what != root_kind::read) return;
-      for_each_node(g, root, [&](node_id n) {
-        if (g.kind(n) == op::load && g.kind(g.arg(n, 0)) == op::define) direct.insert(g.arg(n, 0));
-      });
-    });
-  }
-  close(stages);
-}
-
-bool read_table::reaches(node_id reader, node_id writer, std::unordered_set<node_id>& seen) const {
-  const auto found = direct_.find(reader);
-  if (reader == writer || found == direct_.end() || !seen.insert(reader).second) return reader == writer;
-  return std::ranges::any_of(found->second, [&](node_id next) { return reaches(next, writer, seen); });
-}
-
-void read_table::add(node_id later, node_id first) {
-  std::unordered_set<node_id> seen;
-  if (!reaches(first, later, seen)) direct_[later].insert(first);
-}
-
-void read_table::close(const std::vector<stage>& stages) {
-  for (const stage& s : stages) {
-    auto& all = all_[s.define];
-    for (const node_id writer : direct_[s.define]) {
-      all.insert(writer);
-      if (const auto before = all_.find(writer); before != all_.end() && writer != s.define)
-        all.insert(before->second.begin(), before->second.end());
-    }
-  }
-}
-
 bool reads_only_at(const graph& g, const stage& reader, const stage& writer, node_id idx) {
   bool only = true;
   for_each_node(g, reader.body, [&](node_id n) {
     // Below a reduction over idx itself it is another one: all of its places are read at each.
     if (g.kind(n) == op::reduce) {
       const auto bound = bound_indices(g, n);
-      if (std::find(bound.begin(), bound.end(), idx) != bound.end()) only = only && !reads(g, n, writer);
+      if (std::find(bound.begin(), bound.end(), idx) != bound.end()) only = only && !reads(g, n, writer.define);
     }
     if (g.kind(n) != op::load || g.arg(n, 0) != writer.define) return;
     bool at = false;
@@ -375,9 +316,7 @@ void place_stages(graph& g, const facts& known, program_plan& plan) {
       if (plan.reads.reads(s.define, plan.stages[j].define)) k = std::max(k, home[j]);
     const auto tasks_of = [&](kernel_plan& one) {
       one.parallel = s.parallel;
-      one.chunk = s.chunk;
-      one.most_tasks = s.most_tasks;
-      one.task_size = s.task_size;
+      one.task = s.task;
     };
     const auto parts = parts_by_name(s);
     for (std::size_t part = 0; part < parts.size(); ++part) {
@@ -420,10 +359,7 @@ void group(graph& g, const facts& known, program_plan& plan) {
   order_updates(g, known, plan);
   order_by_cost(plan.reads, plan.stages);
   place_stages(g, known, plan);
-  for (kernel_plan& k : plan.kernels) {
-    agree_on_lanes(g, known, plan, k);
-    share_parts(g, known, plan, k);
-  }
+  for (const kernel_plan& k : plan.kernels) agree_on_lanes(g, known, plan, k);
 }
 
 }  // namespace sheaf::inline v0_1::plan

@@ -34,19 +34,7 @@ node_id linearised(graph& g, const facts& known, node_id load) {
 
 bool take_linearised(const context& c, stage& s) {
   graph& g = c.g;
-  std::vector<node_id> loads;
-  for_each_node(g, s.body, [&](node_id n) {
-    if (g.kind(n) == op::load) loads.push_back(n);
-  });
-  replacement all(g, proofs::kept);
-  bool any = false;
-  for (const node_id n : loads) {
-    const node_id instead = linearised(g, c.known, n);
-    if (instead != n) all.rename(n, instead);
-    any = any || instead != n;
-  }
-  if (any) s.body = all(s.body);
-  return any;
+  return rewrite_loads(g, s.body, [&](node_id n) { return linearised(g, c.known, n); });
 }
 
 }  // namespace sheaf::inline v0_1::plan

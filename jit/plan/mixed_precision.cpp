@@ -47,7 +47,7 @@ class widening {
     if (g_.kind(g_.arg(n, 0)) == op::cast && g_.arg(n, 0) < written_) return false;
     const node_id by = g_.arg(n, 1);
     if (g_.kind(n) == op::div && g_.kind(by) == op::cast && !is_floating(g_.type(g_.arg(by, 0)))) return true;
-    return g_.free[by].empty() && !holds(g_, by, op::load) && !holds(g_, by, op::reduce);
+    return g_.free[by].empty() && is_formula(g_, by);
   }
   node_id scaled(node_id n) {
     const node_id sum = put_(g_.arg(n, 0));
@@ -75,11 +75,9 @@ class widening {
     return cast_to(g_, element::f32, wide(n, body));
   }
   bool waits_for_row(node_id c, node_id idx) const {
-    bool waits = false;
-    for_each_node(g_, c, [&](node_id n) {
-      waits = waits || (g_.kind(n) == op::reduce && g_[n].count == 3 && same_range(g_, g_.arg(n, 2), idx));
+    return any_node(g_, c, [&](node_id n) {
+      return g_.kind(n) == op::reduce && g_[n].count == 3 && same_range(g_, g_.arg(n, 2), idx);
     });
-    return waits;
   }
 
   node_id wide(node_id n, node_id summed) {
@@ -106,11 +104,7 @@ class widening {
   }
   // Elements that data names one by one: a conversion costs little beside them.
   bool gathers(node_id n) const {
-    bool found = false;
-    for_each_node(g_, n, [&](node_id q) {
-      found = found || (g_.kind(q) == op::load && g_[q].count > 1 && holds(g_, g_.arg(q, g_[q].count - 1), op::load));
-    });
-    return found;
+    return any_node(g_, n, [&](node_id q) { return g_.kind(q) == op::load && data_names_last(g_, q); });
   }
 
   graph& g_;

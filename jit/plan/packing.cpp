@@ -81,10 +81,8 @@ bool has_far_lanes(graph& g, const facts& known, const stage& s) {
   if (known.call().gpu || s.how != way::map || s.indices.size() != 2 || s.vector == no_node) return false;
   const node_id rows = s.indices[s.indices[0] == s.vector ? 1 : 0];
   const cache_tile_form c = packed_form(g, s, rows, s.vector);
-  bool far = false;
-  for (const node_id n : c.packed)
-    for_each_node(g, n, [&](node_id q) { far = far || (g.kind(q) == op::load && !is_row(g, known, q, s.vector)); });
-  return far;
+  const auto far = [&](node_id q) { return g.kind(q) == op::load && !is_row(g, known, q, s.vector); };
+  return std::ranges::any_of(c.packed, [&](node_id n) { return any_node(g, n, far); });
 }
 
 node_id lane_of_packed(graph& g, const facts& known, const stage& s) {
@@ -94,9 +92,8 @@ node_id lane_of_packed(graph& g, const facts& known, const stage& s) {
     const cache_tile_form c = packed_form(g, s, rows, lane);
     if (c.rows == no_node || !may_vectorise(g, s.body, lane) || uses(g, lane, rows) || uses(g, rows, lane)) continue;
     // Nothing else is far apart.
-    bool others = false;
-    for_each_node(g, g.arg(c.reduce, 0), [&](node_id n) {
-      others = others || (g.kind(n) == op::load && uses(g, n, lane) && uses(g, n, rows));
+    const bool others = any_node(g, g.arg(c.reduce, 0), [&](node_id n) {
+      return g.kind(n) == op::load && uses(g, n, lane) && uses(g, n, rows);
     });
     const amount all = known.trips(rows) * known.trips(lane) * known.trips(c.walk);
     const bool enough = known.trips(rows) >= least_rows && known.trips(lane) >= least_rows;

@@ -110,7 +110,7 @@ bool take_from_scatter(const context& c, stage& s) {
     const auto& shorts = s.slices.shorts;  // these stay where they are
     if (std::find(shorts.begin(), shorts.end(), g.arg(n, 2)) != shorts.end()) continue;
     if (!g.free[n].empty() && known.trips(all) <= repeats_allowed * known.trips(g.free[n])) continue;
-    replace_in(g, s, n, stored(c, n, {"materialised", s, "a scatter would compute it for each of its rows"}));
+    store_by_itself(c, s, n, "a scatter would compute it for each of its rows");
     return true;
   }
   return false;
@@ -150,7 +150,7 @@ bool take_misplaced(const context& c, stage& s) {
   if (s.how != way::map) return false;
   const found f = placement(g, known, s)();
   if (f.node == no_node) return false;
-  replace_in(g, s, f.node, stored(c, f.node, {"materialised", s, f.reason}));
+  store_by_itself(c, s, f.node, f.reason);
   return true;
 }
 

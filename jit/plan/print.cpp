@@ -3,7 +3,6 @@
 #include <cstdio>
 
 #include <sheaf/dsl/graph/make.hpp>
-#include <sheaf/jit/plan/tasks.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -47,6 +46,13 @@ std::string stage_text(const graph& g, const stage& s) {
   return text;
 }
 
+std::string task_text(const graph& g, const task_size& task) {
+  if (task.second != no_node) return " and " + std::to_string(task.parts) + " parts of " + index_text(g, task.second);
+  const bool grows = task.most_tasks != 0 || task.of_extents != no_node;
+  const std::string chunks = grows ? " in chunks of a multiple of " : " in chunks of ";
+  return task.chunk > 0 ? chunks + std::to_string(task.chunk) : "";
+}
+
 }  // namespace
 
 std::string text_of(const graph& g, name_id name) {
@@ -76,14 +82,12 @@ std::string print(const graph& g, const program_plan& p) {
   for (const kernel_plan& k : p.kernels) {
     text += "kernel " + k.name;
     if (k.parallel != no_node) text += ", parallel over " + index_text(g, k.parallel);
-    if (takes_parts(k)) text += " and " + std::to_string(k.parts) + " parts of " + index_text(g, k.second);
-    const bool grows = k.most_tasks != 0 || k.task_size != no_node;
-    if (k.chunk > 0) text += (grows ? " in chunks of a multiple of " : " in chunks of ") + std::to_string(k.chunk);
+    text += task_text(g, k.task);
     for (std::size_t t = 0; t < k.tile.size(); ++t)
       text += (t == 0 ? ", register tile " : " x ") + std::to_string(k.tile[t].iterations) + " " +
               index_text(g, k.tile[t].index) + (k.tile[t].equal.empty() ? "" : " of equal data");
     if (k.cache.rows != no_node)
-      text += ", cache tile " + std::to_string(k.rows_of_task) + " " + index_text(g, k.cache.rows) + " x " +
+      text += ", cache tile " + std::to_string(k.task.rows) + " " + index_text(g, k.cache.rows) + " x " +
               std::to_string(k.cache.block) + " " + index_text(g, k.cache.walk) + ", " +
               std::to_string(k.cache.packed.size()) + " packed";
     if (k.group.rows != no_node) {

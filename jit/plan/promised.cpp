@@ -10,13 +10,6 @@ namespace {
 
 bool is_list(const stage& s) { return s.how == way::lists || s.how == way::endpoints || s.how == way::inverse_index; }
 
-bool loads(const graph& g, node_id root, node_id define) {
-  bool found = false;
-  if (root != no_node)
-    for_each_node(g, root, [&](node_id n) { found = found || (g.kind(n) == op::load && g.arg(n, 0) == define); });
-  return found;
-}
-
 class marking {
  public:
   marking(const graph& g, const facts& known, std::vector<stage>& stages)
@@ -45,7 +38,7 @@ class marking {
       if (!stages_[i].promised) continue;
       bool wrong = false;
       for (const stage& t : stages_)
-        wrong = wrong || (!t.promised && (t.define == stages_[i].define || loads(g_, stages_[i].when, t.define)));
+        wrong = wrong || (!t.promised && (t.define == stages_[i].define || waits_for(stages_[i], t.define)));
       if (wrong) banned_[i] = more = true;
     }
     return more;
@@ -61,14 +54,13 @@ class marking {
       if (!promised_[j] && table_.reads(s.define, stages_[j].define)) return false;
     return true;
   }
+  bool waits_for(const stage& s, node_id define) const { return s.when != no_node && reads(g_, s.when, define); }
   bool reads_promised(node_id root) const {
-    bool all = true;
-    for_each_node(g_, root, [&](node_id n) {
-      if (g_.kind(n) != op::load || g_.kind(g_.arg(n, 0)) != op::input) return;
+    return all_nodes(g_, root, [&](node_id n) {
+      if (g_.kind(n) != op::load || g_.kind(g_.arg(n, 0)) != op::input) return true;
       const auto input = static_cast<std::size_t>(g_[g_.arg(n, 0)].attribute);
-      all = all && input < known_.call().promised.size() && known_.call().promised[input];
+      return input < known_.call().promised.size() && known_.call().promised[input];
     });
-    return all;
   }
   bool is_promised_only(std::size_t i) const {
     const stage& s = stages_[i];

@@ -119,7 +119,6 @@ class work {
     }
     for (int k = kind == op::load ? 1 : 0; k < g_[n].count; ++k) walk(g_.arg(n, k), lane);
   }
-  static bool is_half(element type) { return is_floating(type) && row(type).bytes == 2; }
   static op_cost row_of(op kind) { return row(kind).cost; }
   bool is_row(node_id load, node_id lane) const {
     const int last = g_[load].count - 1;
@@ -300,7 +299,7 @@ class choice {
     std::vector<tiled_loop> list;
     const stage& first = at(k_.stages.front());
     for (const node_id idx : first.loops) {
-      if (idx == first.vector || (idx == k_.parallel && k_.chunk != 0)) continue;
+      if (idx == first.vector || (idx == k_.parallel && k_.task.chunk != 0)) continue;
       const bool in_all = std::all_of(k_.stages.begin(), k_.stages.end(), [&](int i) {
         const auto& loops = at(i).loops;
         return std::find(loops.begin(), loops.end(), idx) != loops.end();
@@ -365,11 +364,6 @@ class choice {
     if (may_choose_lanes())
       for (const int i : k_.stages) plan_.stages[static_cast<std::size_t>(i)].lanes = c.lanes;
     k_.tile = std::move(c.tile);
-    // Parts of a loop that is tiled would be shorter than the tile.
-    for (const tiled_loop& t : k_.tile)
-      if (t.index == k_.second) k_.second = no_node, k_.parts = 1;
-    for (const tiled_loop& t : k_.tile)
-      if (t.index == k_.parallel) k_.rows_of_task = t.iterations * (t.equal.empty() ? 1 : equal_tiles_of_task);
   }
 
   graph& g_;

@@ -85,10 +85,7 @@ class result_functions {
   bool reads_own_elements(node_id fold) {
     index_set all = g_.free[fold];
     all |= set_of(g_, bound_indices(g_, fold));
-    bool found = false;
-    for_each_node(g_, g_.arg(fold, 0),
-                  [&](node_id n) { found = found || (g_.kind(n) == op::load && all.within(g_.free[n])); });
-    return found;
+    return any_node(g_, g_.arg(fold, 0), [&](node_id n) { return g_.kind(n) == op::load && all.within(g_.free[n]); });
   }
   // One number, of few elements: of many, a function more is little.
   bool is_short_fold(node_id n) {
@@ -131,16 +128,14 @@ std::vector<node_id> elements_beside(const graph& g, node_id root, const std::ve
     return same;
   };
   const auto walked = [&](node_id n) {
-    bool same = false;
-    for (const node_id fold : folds)
-      if (g.free[fold] == g.free[n])
-        for_each_node(g, g.arg(fold, 0), [&](node_id m) { same = same || of_one_row(m, n); });
-    return same;
+    return std::ranges::any_of(folds, [&](node_id fold) {
+      return g.free[fold] == g.free[n] && any_node(g, g.arg(fold, 0), [&](node_id m) { return of_one_row(m, n); });
+    });
   };
   const auto visit = [&](auto&& self, node_id n) -> void {
     if (!seen.insert(n).second) return;
     const bool single = g.kind(n) == op::load && g[n].count > 2 && is_proven(g, n);
-    if (single && holds(g, g.arg(n, g[n].count - 1), op::load) && walked(n)) list.push_back(n);
+    if (single && data_names_last(g, n) && walked(n)) list.push_back(n);
     const bool within = is_elementwise(g.kind(n)) || g.kind(n) == op::reduce;
     const bool stored = std::ranges::count(folds, n) != 0;
     for (int k = 0; within && !stored && k < g[n].count; ++k) self(self, g.arg(n, k));

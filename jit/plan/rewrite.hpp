@@ -1,165 +1,25 @@
-// Walks and rewrites over expressions that planning needs: who is inside, and the same with some nodes replaced.
-// Definitions are closed, so neither goes into one through a load.
+// Rewrites of expressions that planning needs: new reductions and indices, and the same expression with some nodes
+// replaced. Definitions are closed, so none goes into one through a load.
 #pragma once
-#include <algorithm>
-#include <stdexcept>
 #include <unordered_map>
-#include <unordered_set>
-#include <vector>
+#include <utility>
 
-#include <sheaf/dsl/passes/reduce.hpp>
-#include <sheaf/jit/numerics/numerics.hpp>
-#include <sheaf/jit/plan/bounds.hpp>
+#include <sheaf/jit/plan/walks.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
-// Calls visit(node) once for each node of an expression, arguments first; ranges of bound indices belong to it.
-template <class Visit>
-void for_each_node(const graph& g, node_id root, Visit&& visit) {
-  std::unordered_set<node_id> seen;
-  const auto walk = [&](auto&& self, node_id n) -> void {
-    if (!seen.insert(n).second) return;
-    for (int k = g.kind(n) == op::load ? 1 : 0; k < g[n].count; ++k)
-      if (g.kind(n) != op::extent) self(self, g.arg(n, k));
-    visit(n);
-  };
-  walk(walk, root);
-}
-
-inline bool holds(const graph& g, node_id root, op kind) {
-  bool found = false;
-  for_each_node(g, root, [&](node_id n) { found = found || g.kind(n) == kind; });
-  return found;
-}
-
-// The reductions in an expression, those inside others first.
-inline std::vector<node_id> reductions_in(const graph& g, node_id root) {
-  std::vector<node_id> list;
-  for_each_node(g, root, [&](node_id n) {
-    if (g.kind(n) == op::reduce) list.push_back(n);
-  });
-  return list;
-}
-
-// The loads whose values say which row `load` is of. Those of an index's range do not: its rows lie one after the
-// other.
-inline std::vector<node_id> index_operands(const graph& g, node_id load) {
-  std::vector<node_id> names;
-  std::unordered_set<node_id> seen;
-  const auto walk = [&](auto&& self, node_id n) -> void {
-    if (g.kind(n) == op::index || g.kind(n) == op::extent || !seen.insert(n).second) return;
-    if (g.kind(n) == op::load) names.push_back(n);
-    for (int k = g.kind(n) == op::load ? 1 : 0; k < g[n].count; ++k) self(self, g.arg(n, k));
-  };
-  for (int k = 1; k < g[load].count; ++k) walk(walk, g.arg(load, k));
-  return names;
-}
-
-// Does the expression depend on the index?
-inline bool uses(const graph& g, node_id e, node_id idx) { return g.free[e].has(g.ordinal(idx)); }
-
 inline node_id plus(graph& g, node_id e, std::int64_t n) { return make(g, op::add, e, integer(g, n)); }
 
-inline node_id without_cast(const graph& g, node_id n) { return g.kind(n) == op::cast ? g.arg(n, 0) : n; }
-
-inline bool is_function(const graph& g, node_id n) {
-  return is_elementwise(g.kind(n)) && row(g.kind(n)).cost == op_cost::function;
-}
-
-// Do two indices run over the same values?
-inline bool same_range(const graph& g, node_id a, node_id b) {
-  return a == b || (known_equal(g, g.arg(a, 0), g.arg(b, 0)) && known_equal(g, g.arg(a, 1), g.arg(b, 1)));
-}
-
-// An elementwise expression with an op in it, outside of what it loads or reduces, that takes more than a few
-// instructions.
-inline bool is_slow(const graph& g, node_id n) {
-  std::vector<node_id> open{n};
-  std::unordered_set<node_id> seen{n};  // each shared node is visited once
-  while (!open.empty()) {
-    const node_id e = open.back();
-    open.pop_back();
-    if (!is_elementwise(g.kind(e))) continue;
-    if (row(g.kind(e)).cost != op_cost::few) return true;
-    for (int k = 0; k < g[e].count; ++k)
-      if (seen.insert(g.arg(e, k)).second) open.push_back(g.arg(e, k));
-  }
-  return false;
-}
-
-// The bound indices of a reduction.
-inline std::vector<node_id> bound_indices(const graph& g, node_id reduce) {
-  std::vector<node_id> list;
-  for (int k = 2; k < g[reduce].count; ++k) list.push_back(g.arg(reduce, k));
-  return list;
-}
-
-inline index_set set_of(const graph& g, const std::vector<node_id>& indices) {
-  index_set set;
-  for (const node_id idx : indices) set.insert(g.ordinal(idx));
-  return set;
-}
-
-// How many positions an index has, and how many tasks of one size hold so many.
+// How many positions an index has.
 inline node_id trips_of(graph& g, node_id idx) {
   return make(g, op::maximum, make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0)), integer(g, 0));
 }
-inline node_id pieces_of_size(graph& g, node_id count, node_id size) {
+// How many blocks of one size hold so many.
+inline node_id ceil_quotient(graph& g, node_id count, node_id size) {
   return make(g, op::quotient, make(g, op::add, count, make(g, op::sub, size, integer(g, 1))), size);
 }
-inline node_id pieces_of(graph& g, node_id count, std::int64_t size) {
-  return pieces_of_size(g, count, integer(g, size));
-}
-
-// Ranges that depend on another bound index run inside it; the lanes run innermost.
-inline std::vector<node_id> nesting_order(const graph& g, std::vector<node_id> list, node_id lane = no_node) {
-  std::vector<node_id> sorted;
-  if (lane != no_node) std::erase(list, lane);
-  while (!list.empty()) {
-    const auto free_of_others = [&](node_id idx) {
-      return std::none_of(list.begin(), list.end(),
-                          [&](node_id o) { return o != idx && g.free[idx].has(g.ordinal(o)); });
-    };
-    auto next = std::find_if(list.begin(), list.end(), free_of_others);
-    if (next == list.end()) next = list.begin();
-    sorted.push_back(*next);
-    list.erase(next);
-  }
-  if (lane != no_node) sorted.push_back(lane);
-  return sorted;
-}
-
-inline std::vector<node_id> indices_of(const graph& g, const index_set& set) {
-  std::vector<node_id> list;
-  for (int o = 0; o < g.indices.size(); ++o)
-    if (set.has(o)) list.push_back(g.indices[o]);
-  return list;
-}
-
-// Does a reduction keep more than its result as it goes: an extreme beside its position, or a tuple?
-inline bool keeps_several(const graph& g, node_id reduce) {
-  return row(monoid_of(g, reduce)).position || folds_tuple(g, reduce);
-}
-
-inline bool is_term_by_term(const graph& g, node_id reduce) {
-  return (g[reduce].attribute & numerics::term_by_term) != 0;
-}
-// Are its terms folded in the order of its indices?
-inline bool is_folded_in_order(const graph& g, node_id reduce) {
-  return in_order(g, monoid_of(g, reduce)) || is_term_by_term(g, reduce);
-}
-
-inline bool is_extremum(const graph& g, node_id n) {
-  return g.kind(n) == op::reduce && (monoid_of(g, n) == monoid::max || monoid_of(g, n) == monoid::min);
-}
-
-// Do two reductions yield values of one state, folded over the same elements?
-inline bool same_state(const graph& g, node_id a, node_id b) {
-  const monoid x = monoid_of(g, a), y = monoid_of(g, b);
-  if (!is_own(x) || !is_own(y) || sibling(g, x, 0) != sibling(g, y, 0) || g[a].count != g[b].count) return false;
-  for (int k = 0; k < g[a].count; ++k)
-    if (g.arg(a, k) != g.arg(b, k)) return false;
-  return true;
+inline node_id ceil_quotient(graph& g, node_id count, std::int64_t size) {
+  return ceil_quotient(g, count, integer(g, size));
 }
 
 inline node_id intern_reduce(graph& g, monoid kind, element type, node_id body, node_id condition,
@@ -183,14 +43,6 @@ inline node_id fresh_index(graph& g, node_id like, node_id low, node_id high) {
   for (int serial = index_serial(g, like) + 1; g.indices.size() == count; ++serial)
     fresh = index(g, index_name(g, like), serial, low, high);
   return fresh;
-}
-
-// The free indices of an expression whose ranges depend on these. A reduction over one of these may stand inside the
-// loops of such an index: its range is then about the outer one of that name.
-inline std::vector<node_id> ranged_by(const graph& g, node_id n, const index_set& these) {
-  std::vector<node_id> list = indices_of(g, g.free[n]);
-  std::erase_if(list, [&](node_id idx) { return these.has(g.ordinal(idx)) || !g.free[idx].meets(these); });
-  return list;
 }
 
 // Replaces nodes by others of the same value; loops stay as they are, unless reductions are to be simplified by what is
@@ -266,14 +118,10 @@ class replacement {
   bool is_plain(const std::vector<node_id>& list) const {
     index_set bound;
     for (std::size_t k = 2; k < list.size(); ++k) bound.insert(g_.ordinal(list[k]));
-    bool plain = true;
-    for (std::size_t k = 0; k < 2; ++k)
-      for_each_node(g_, list[k], [&](node_id q) {
-        if (g_.kind(q) != op::reduce) return;
-        plain = plain && !g_.free[q].meets(bound);
-        for (const node_id idx : bound_indices(g_, q)) plain = plain && !bound.has(g_.ordinal(idx));
-      });
-    return plain;
+    const auto meets = [&](node_id q) {
+      return g_.kind(q) == op::reduce && (g_.free[q].meets(bound) || set_of(g_, bound_indices(g_, q)).meets(bound));
+    };
+    return !any_node(g_, list[0], meets) && !any_node(g_, list[1], meets);
   }
 
   // What was inside by its ranges alone needs a proof where others take their place.
@@ -300,6 +148,20 @@ class replacement {
   std::vector<std::pair<node_id, node_id>> added_;
   std::unordered_map<node_id, node_id> to_;
 };
+
+// Loads of an expression by others of the same value, or by themselves. Was any replaced?
+template <class Instead>
+bool rewrite_loads(graph& g, node_id& e, const Instead& instead) {
+  replacement all(g, proofs::kept);
+  bool any = false;
+  for (const node_id n : loads_in(g, e)) {
+    const node_id other = instead(n);
+    if (other != n) all.rename(n, other);
+    any = any || other != n;
+  }
+  if (any) e = all(e);
+  return any;
+}
 
 // Expressions without the proofs of their loads, to be compared and not evaluated.
 class without_proofs {
@@ -333,14 +195,6 @@ inline node_id unused_index(graph& g, node_id like, node_id low, node_id high, c
   while (used.has(g.ordinal(found)));
   return found;
 }
-inline index_set indices_in(const graph& g, node_id root) {
-  index_set all;
-  for_each_node(g, root, [&](node_id n) {
-    if (g.kind(n) == op::index) all.insert(g.ordinal(n));
-  });
-  return all;
-}
-
 // The expression with the bodies of definitions in the place of those loads of them that are chosen.
 template <class Chosen>
 node_id with_inlined(graph& g, node_id e, Chosen chosen) {
@@ -382,19 +236,6 @@ inline node_id without_binding(graph& g, node_id e, node_id idx) {
     put.add(binds, renamed(g, binds, idx));
     e = put(e);
   }
-}
-
-// Does the range of an index depend on neither indices nor data?
-inline bool is_closed(const graph& g, node_id idx) {
-  for (int k = 0; k < 2; ++k)
-    if (!g.free[g.arg(idx, k)].empty() || holds(g, g.arg(idx, k), op::load) || holds(g, g.arg(idx, k), op::reduce))
-      return false;
-  return true;
-}
-// Can a tensor hold the values of n?
-inline bool has_closed_ranges(const graph& g, node_id n) {
-  const std::vector<node_id> list = indices_of(g, g.free[n]);
-  return std::all_of(list.begin(), list.end(), [&](node_id idx) { return is_closed(g, idx); });
 }
 
 }  // namespace sheaf::inline v0_1::plan

@@ -78,4 +78,10 @@ inline void replace_in_roots(stage& s, replacement& put) {
   });
 }
 
+// Does the value of a stage, or where it is stored, depend on idx by its name?
+inline bool mentions(const graph& g, const stage& s, node_id idx) {
+  return std::ranges::find(s.indices, idx) != s.indices.end() ||
+         any_node(g, s.body, [&](node_id n) { return n == idx; });
+}
+
 }  // namespace sheaf::inline v0_1::plan

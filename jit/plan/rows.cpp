@@ -21,12 +21,6 @@ bool are_wide_rows(const facts& known, node_id columns, int lanes) {
   return known.trips(columns) >= 2.0 * lanes && known.trips(columns) <= most_columns;
 }
 
-bool mentions(const graph& g, const stage& s, node_id idx) {
-  bool found = std::find(s.indices.begin(), s.indices.end(), idx) != s.indices.end();
-  for_each_node(g, s.body, [&](node_id n) { found = found || n == idx; });
-  return found;
-}
-
 // Partial results over the same rows, in the same blocks, and the maps that can be walked with them.
 struct cluster {
   row_blocks rows;
@@ -111,7 +105,7 @@ class sharing {
 
   bool is_map_over(const stage& s, const cluster& c) const {
     if (s.how != way::map || s.asked || s.rows.whole != no_node || s.loops.empty() || s.short_rows) return false;
-    const bool by_rows = s.parallel != no_node && s.chunk == 0 && s.loops.front() == s.parallel;
+    const bool by_rows = s.parallel != no_node && s.task.chunk == 0 && s.loops.front() == s.parallel;
     const bool by_lanes = s.loops.size() == 1 && s.vector == s.loops.front();
     if (s.made == origin::for_lanes && row_elements(s) * static_cast<double>(c.rows.size) > most_of_block) return false;
     return (by_rows || by_lanes) && same_range(g_, s.loops.front(), c.rows.whole) &&
@@ -239,9 +233,8 @@ class sharing {
       replacement put(g_);
       for (const node_id n : {use, proven(g_, use)}) put.add(n, materialised.body);
       s.body = put(s.body);
-      bool left = false;
-      for_each_node(g_, s.body,
-                    [&](node_id n) { left = left || (g_.kind(n) == op::load && g_.arg(n, 0) == materialised.define); });
+      const bool left = any_node(
+          g_, s.body, [&](node_id n) { return g_.kind(n) == op::load && g_.arg(n, 0) == materialised.define; });
       if (reads_.reads(s.define, materialised.define) && has_lanes_of_results(s, c)) return;
       // Nor where rows are lanes, each of which would have a range of its own.
       if (left || (s.vector == c.rows.part && !may_vectorise(g_, s.body, s.vector))) return;

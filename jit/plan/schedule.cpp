@@ -26,11 +26,9 @@ using namespace tuning::schedule;
 // Bounds are read once a slice: what counts is the width of the rows that are written.
 int lanes_of_rows(const graph& g, const facts& known, const stage& s) {
   if (known.call().overrides.lanes != 0) return known.call().overrides.lanes;
-  bool heavy = false, gathers = false;
-  for_each_node(g, g.arg(s.body, 0), [&](node_id n) {
-    heavy = heavy || is_function(g, n);
-    gathers = gathers || (g.kind(n) == op::load && holds(g, g.arg(n, g[n].count - 1), op::load));
-  });
+  const node_id value = g.arg(s.body, 0);
+  const bool heavy = any_node(g, value, [&](node_id n) { return is_function(g, n); });
+  const bool gathers = any_node(g, value, [&](node_id n) { return g.kind(n) == op::load && data_names_last(g, n); });
   const bool along = s.vector == s.owned;
   const int bytes = along && gathers ? slice_bytes_of_gathers : heavy || along ? row_bytes_of_functions : row_bytes;
   const int most = bytes / row(g.type(s.define)).bytes;
@@ -179,12 +177,9 @@ void schedule_map(graph& g, const facts& known, stage& s, const amount& stored) 
   if (interleaved != no_node) s.vector = interleaved;
   for (const node_id idx : s.indices)
     if (idx != s.vector) s.loops.push_back(idx);
-  bool inside = false;
   if (s.vector != no_node) {
     s.loops.push_back(s.vector);
-    for_each_node(g, s.body, [&](node_id n) {
-      inside = inside || (g.kind(n) == op::reduce && g.free[n].has(g.ordinal(s.vector)));
-    });
+    const bool inside = any_node(g, s.body, [&](node_id n) { return g.kind(n) == op::reduce && uses(g, n, s.vector); });
     s.lanes = lanes_for(g, known, s.body, s.vector, inside, !inside && s.indices.size() == 1);
     if (packed != no_node && known.call().overrides.lanes == 0) s.lanes = std::min(s.lanes, tuning::rows::lanes);
     if (!inside) s.lanes = std::min(s.lanes, lanes_of_large(g, known, s));

@@ -147,11 +147,9 @@ bool is_plain_product(graph& g, node_id n) {
                is_true(g, g.arg(n, 1)) && !is_term_by_term(g, n) && has_closed_ranges(g, n) && bound.size() > 1;
   for (const node_id idx : bound)
     plain = plain && g.free[g.arg(idx, 0)].empty() && g.free[g.arg(idx, 1)].empty();
-  if (!plain) return false;
-  for_each_node(g, g.arg(n, 0), [&](node_id e) {
-    plain = plain && g.kind(e) != op::reduce && g.kind(e) != op::select && (g.kind(e) != op::load || is_inside(g, e));
-  });
-  return plain;
+  return plain && all_nodes(g, g.arg(n, 0), [&](node_id e) {
+           return g.kind(e) != op::reduce && g.kind(e) != op::select && (g.kind(e) != op::load || is_inside(g, e));
+         });
 }
 
 }  // namespace

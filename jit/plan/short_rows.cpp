@@ -70,16 +70,13 @@ class short_rows {
     return l.affine && l.slope >= 0;
   }
   bool has_functions_of_elements() const {
-    bool found = false;
-    for_each_node(g_, value_, [&](node_id n) { found = found || (is_function(g_, n) && g_.free[n].meets(along_)); });
-    return found;
+    return any_node(g_, value_, [&](node_id n) { return is_function(g_, n) && g_.free[n].meets(along_); });
   }
   // Sizes are compared last.
   bool may_be_short() const {
     if (joined_ && !positions_ && !unrolled_ && !along_.meets(set_of(g_, indices_))) return false;
-    bool all = true;
-    for_each_node(g_, value_, [&](node_id n) {
-      if (g_.kind(n) == op::reduce) all = all && along_.has(g_.ordinal(g_.arg(n, 2))) && is_closed(g_, g_.arg(n, 2));
+    bool all = std::ranges::all_of(reductions_in(g_, value_), [&](node_id n) {
+      return along_.has(g_.ordinal(g_.arg(n, 2))) && is_closed(g_, g_.arg(n, 2));
     });
     // Loops around read other rows, not the same ones once more.
     for (const node_id idx : indices_)

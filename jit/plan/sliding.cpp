@@ -84,7 +84,7 @@ class meetings {
 bool is_plain(const graph& g, node_id bound, node_id t) {
   index_set rest = g.free[bound];
   rest.erase(g.ordinal(t));
-  return rest.empty() && !holds(g, bound, op::load) && !holds(g, bound, op::reduce);
+  return rest.empty() && is_formula(g, bound);
 }
 
 std::optional<sliding> along(graph& g, node_id n, node_id t, node_id u, node_id beside = no_node) {

@@ -6,8 +6,8 @@
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/moments/shifted_moments.hpp>
 #include <sheaf/jit/plan/cost.hpp>
-#include <sheaf/jit/plan/cuts.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
+#include <sheaf/jit/plan/partial_results.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/rows.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -23,38 +23,21 @@ bool is_partial(const std::vector<stage>& before, node_id tensor) {
   return std::ranges::any_of(before, [&](const stage& s) { return s.define == tensor && s.made == origin::partial; });
 }
 
-// How much a term of n reduces by itself: the most that a reduction inside runs over.
-amount nested_trips(const graph& g, const facts& known, node_id n) {
-  amount most = 1;
-  for_each_node(g, g.arg(n, 0), [&](node_id q) {
-    if (g.kind(q) != op::reduce) return;
-    index_set bound = set_of(g, bound_indices(g, q));
-    bool meets = false;
-    for (const node_id idx : bound_indices(g, n)) meets = meets || g.free[q].has(g.ordinal(idx));
-    if (meets) most = max(most, known.trips(bound));
-  });
-  return most;
-}
-
-// The same of rows that a stage before has folded for it: blocks of rows that a cache holds are walked by both.
-amount folded_before(const context& c, node_id n) {
-  amount most = 1;
-  for (const stage& s : c.before) {
-    if (s.made != origin::for_lanes || c.g.kind(s.body) != op::reduce) continue;
-    const auto bound = bound_indices(c.g, s.body);
-    const bool whole = std::ranges::all_of(bound, [&](node_id idx) { return is_closed(c.g, idx); });
-    bool reads = false;
-    for_each_node(c.g, c.g.arg(n, 0),
-                  [&](node_id q) { reads = reads || (c.g.kind(q) == op::load && c.g.arg(q, 0) == s.define); });
-    if (whole && reads) most = max(most, c.known.trips(set_of(c.g, bound)));
+// Of a tuple each value has partial results of its own; what folds them reads those of all.
+template <class Part>
+node_id by_value(graph& g, node_id n, const Part& part, node_id over) {
+  const monoid kind = monoid_of(g, n);
+  flat<node_id> parts;
+  for (int k = 0; k < own_row_of(g, kind).width; ++k) {
+    const monoid own = sibling(g, kind, k);
+    parts.push(part(own, own_row_of(g, own).type));
   }
-  return most;
+  return intern_reduce(g, kind, g.type(n), tuple(g, parts), truth(g, true), {over});
 }
 
-class splitting {
+class splitting : partial_results {
  public:
-  splitting(const context& c, node_id n, const stage& s)
-      : c_(c), g_(c.g), known_(c.known), n_(n), s_(s), bound_(bound_indices(c.g, n)) {}
+  splitting(const context& c, node_id n, const stage& s) : partial_results(c, n, s) {}
 
   node_id operator()() {
     if (!choose()) return no_node;
@@ -64,7 +47,7 @@ class splitting {
     const row_blocks rows = blocks_of(g_, n_, cut_, block_);
     if (folds_tuple(g_, n_))
       return by_value(
-          [&](monoid kind, element type) { return parts_of(rows, kind, type, g_.arg(n_, 0), g_.arg(n_, 1)); },
+          g_, n_, [&](monoid kind, element type) { return parts_of(rows, kind, type, g_.arg(n_, 0), g_.arg(n_, 1)); },
           rows.block);
     const element type = numerics::accumulated(g_.type(n_));
     const node_id parts = parts_of(rows, monoid_of(g_, n_), type, g_.arg(n_, 0), g_.arg(n_, 1));
@@ -72,61 +55,6 @@ class splitting {
   }
 
  private:
-  node_id total(node_id parts, element type, node_id over) {
-    const monoid fold = monoid_of(g_, n_);
-    const element wider = numerics::joined(fold, type);
-    return cast_to(g_, type, intern_reduce(g_, fold, wider, cast_to(g_, wider, parts), truth(g_, true), {over}));
-  }
-
-  // The outermost index with a closed range and enough iterations, and how many of them make a block.
-  bool choose() {
-    index_set all = set_of(g_, bound_);
-    const amount nested = nested_trips(g_, known_, n_), line = known_.for_groups() ? 1 : lines_of_term(g_, n_);
-    const amount within = max(nested * folded_before(c_, n_), line);
-    elements_ = known_.trips(all);
-    results_ = known_.trips(g_.free[n_]);
-    if (!all_of({{elements_ * within * results_, known_.elements(blocks::from)},
-                 {elements_, blocks::fewest_elements}}))
-      return false;
-    for (const node_id idx : bound_) {
-      if (!may_be_cut(c_, n_, idx)) continue;
-      const amount tasks = cut_ == no_node ? amount(0) : known_.trips(cut_);
-      if (tasks < known_.tasks(blocks::enough_tasks) && known_.trips(idx) > 8 * tasks) cut_ = idx;
-    }
-    if (cut_ == no_node || known_.trips(cut_) < 2) return false;
-    inner_ = elements_ * nested / known_.trips(cut_);
-    const amount row_cost = elements_ * within / known_.trips(cut_) * max(1, min(results_, blocks::most_results));
-    const double wanted = known_.tasks(blocks::enough_tasks);
-    while (block_ * row_cost < known_.elements(blocks::block_elements) ||
-           (known_.for_groups() &&
-            known_.trips(cut_) * max(1, results_ / blocks::many_results) > block_ * wanted))
-      block_ *= 2;
-    // Within outer loops a block is a piece of each of their rows.
-    while (cut_ != bound_.front() && block_ < blocks::piece &&
-           known_.trips(cut_) >= numerics::enough_tasks * 2 * block_)
-      block_ *= 2;
-    if (results_ > blocks::many_results)
-      block_ =
-          std::max<std::int64_t>(block_, blocks::rows_of_many);  // partial results cost as much to move as the data
-    while (!known_.for_groups() && parts_bytes() > (blocks::most_bytes + output_bytes()) / 2 &&
-           known_.trips(cut_) >= 2 * blocks::fewest_blocks * block_)
-      block_ *= 2, larger_ = true;
-    return known_.trips(cut_) >= 2 * block_;
-  }
-
-  amount parts_bytes() const {
-    return results_ * row(g_.type(n_)).bytes * known_.trips(cut_) / block_;
-  }
-  amount output_bytes() const {
-    amount all = 0;
-    for (const node_id define : g_.outputs) {
-      index_set own;
-      for (int d = 0; d < tensor_rank(g_, define); ++d) own.insert(g_.ordinal(g_.arg(define, 1 + d)));
-      all += known_.trips(own) * row(g_.type(define)).bytes;
-    }
-    return all;
-  }
-
   // A row is block enough, and other stages over the same rows can share the pass.
   node_id by_row() {
     std::vector<node_id> rest = bound_;
@@ -136,64 +64,9 @@ class splitting {
       const std::string reason = "one part a row: " + count_text(elements_) + " elements for one result";
       return stored(c_, per_row, {"partial", s_, reason, origin::partial});
     };
-    if (folds_tuple(g_, n_)) return by_value(part, cut_);
+    if (folds_tuple(g_, n_)) return by_value(g_, n_, part, cut_);
     const node_id parts = part(monoid_of(g_, n_), g_.type(n_));
     return total(parts, g_.type(n_), cut_);
-  }
-
-  // Of a tuple each value has partial results of its own; what folds them reads those of all.
-  template <class Part>
-  node_id by_value(Part part, node_id over) {
-    const monoid kind = monoid_of(g_, n_);
-    flat<node_id> parts;
-    for (int k = 0; k < own_row_of(g_, kind).width; ++k) {
-      const monoid own = sibling(g_, kind, k);
-      parts.push(part(own, own_row_of(g_, own).type));
-    }
-    return intern_reduce(g_, kind, g_.type(n_), tuple(g_, parts), truth(g_, true), {over});
-  }
-
-  // A stage of partial results, as the load of one of them.
-  node_id parts_of(const row_blocks& rows, monoid fold, element type, node_id body, node_id condition,
-                   bool narrow = false) {
-    replacement put(g_, proofs::kept);
-    put.add(cut_, rows.part);
-    body = put(body);
-    if (g_.kind(body) != op::tuple && type != g_.type(body)) body = cast_to(g_, type, body);
-    condition = put(condition);
-    std::vector<node_id> bound = bound_;
-    for (node_id& idx : bound) idx = put(idx);
-    const bool in_sums = larger_ && bound.size() == 1 && blocks::sums_sums(fold, type, rows.size);
-    const node_id flat =
-        narrow ? narrow_sum(body, condition, bound) : intern_reduce(g_, fold, type, body, condition, bound);
-    const node_id folded = in_sums && !narrow ? sum_of_sums(rows, type, body, condition) : flat;
-    const std::string reason = "blocks of " + std::to_string(rows.size) + ": " + count_text(elements_) +
-                               " elements for each of " + count_text(results_) + " results";
-    const node_id parts = stored(c_, folded, {"partial", s_, reason, origin::partial});
-    stage& made = stage_behind(c_, parts);
-    made.rows = rows;
-    if (folded != flat) made.sum_of_sums = folded, made.flat = flat;
-    return parts;
-  }
-
-  // Kept in f64, and summed in f32 while in lanes.
-  node_id narrow_sum(node_id body, node_id condition, const std::vector<node_id>& bound) {
-    std::vector<node_id> list{cast_to(g_, element::f64, body), condition};
-    list.insert(list.end(), bound.begin(), bound.end());
-    return g_.intern(op::reduce, element::f64, static_cast<std::int64_t>(monoid::sum) | numerics::narrow_lanes,
-                     list.data(), static_cast<int>(list.size()));
-  }
-
-  node_id sum_of_sums(const row_blocks& rows, element type, node_id body, node_id condition) {
-    const node_id low = g_.arg(rows.part, 0), high = g_.arg(rows.part, 1);
-    const node_id some = fresh_index(g_, rows.part, integer(g_, 0), integer(g_, rows.size / blocks::rows_in_a_row));
-    const node_id start = make(g_, op::add, low, make(g_, op::mul, some, integer(g_, blocks::rows_in_a_row)));
-    const node_id end = make(g_, op::minimum, make(g_, op::add, start, integer(g_, blocks::rows_in_a_row)), high);
-    const node_id walk = fresh_index(g_, rows.part, start, end);
-    replacement put(g_, proofs::kept);
-    put.add(rows.part, walk);
-    const node_id sum = intern_reduce(g_, monoid::sum, type, put(body), put(condition), {walk});
-    return intern_reduce(g_, monoid::sum, type, sum, truth(g_, true), {some});
   }
 
   // sum(i, e(i, C)) where C comes of partial results over the same rows: with c[p], what C is of block p alone,
@@ -344,17 +217,6 @@ class splitting {
     put.add(over, use);
     return finite_shift(g_, put(centre));
   }
-
-  const context c_;
-  graph& g_;
-  const facts& known_;
-  const node_id n_;
-  const stage& s_;
-  const std::vector<node_id> bound_;
-  node_id cut_ = no_node;
-  std::int64_t block_ = 1;
-  bool larger_ = false;  // than it would be for speed
-  amount elements_ = 0, results_ = 0, inner_ = 0;
 };
 
 // Partial results of few results, joined by the tasks that those have, would leave a GPU idle: so many are joined some
@@ -378,12 +240,7 @@ node_id joined_in_steps(const context& c, node_id n, const stage& s) {
     return stored(c, some, {"joined", s, "partial results, some at a time"});
   };
   if (!folds_tuple(g, n)) return intern_reduce(g, fold, g.type(n), joined(fold, g.type(n)), always, {rows.block});
-  flat<node_id> values;
-  for (int k = 0; k < own_row_of(g, fold).width; ++k) {
-    const monoid own = sibling(g, fold, k);
-    values.push(joined(own, own_row_of(g, own).type));
-  }
-  return intern_reduce(g, fold, g.type(n), tuple(g, values), always, {rows.block});
+  return by_value(g, n, joined, rows.block);
 }
 
 // An extremum and its position: read once where rows are walked as they lie, twice down a tile of columns. On a GPU
@@ -400,20 +257,6 @@ bool may_split_position(graph& g, const facts& known, node_id n, const stage& s)
 }
 
 }  // namespace
-
-row_blocks blocks_of(graph& g, node_id n, node_id cut, std::int64_t block) {
-  const node_id size = integer(g, block), low = g.arg(cut, 0), high = g.arg(cut, 1);
-  const node_id room = make(g, op::add, make(g, op::sub, high, low), integer(g, block - 1));
-  const text_range own = g.names[static_cast<int>(index_name(g, cut))];
-  std::string name(g.text.data() + own.first, static_cast<std::size_t>(own.size));
-  name += "_block";
-  const node_id p = index(g, g.name(name.data(), static_cast<int>(name.size())), index_serial(g, cut), integer(g, 0),
-                          make(g, op::quotient, room, size));
-  const node_id start = make(g, op::add, low, make(g, op::mul, p, size));
-  const node_id end = make(g, op::minimum, make(g, op::add, start, size), high);
-  const node_id part = unused_index(g, cut, start, end, indices_in(g, n));
-  return {cut, part, p, block};
-}
 
 node_id split(const context& c, node_id n, const stage& s) {
   const auto& [g, known, before] = c;

@@ -11,7 +11,4 @@ namespace sheaf::inline v0_1::plan {
 // where it is better left whole.
 node_id split(const context& c, node_id n, const stage& s);
 
-// Blocks of so many iterations of a bound index of n, and an index over those of one.
-row_blocks blocks_of(graph& g, node_id n, node_id cut, std::int64_t block);
-
 }  // namespace sheaf::inline v0_1::plan

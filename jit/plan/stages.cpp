@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include <sheaf/jit/plan/compared.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
@@ -20,21 +21,50 @@ stage stage_of(graph& g, node_id define) {
   return s;
 }
 
-// The last definition (in order of making) that stages load and that is no stage itself.
-node_id next_definition(const graph& g, const std::vector<stage>& stages, std::vector<node_id>& uses) {
-  node_id last = no_node;
-  for (const stage& s : stages)
-    for_each_node(g, s.body, [&](node_id n) {
-      if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::define) return;
-      const node_id d = g.arg(n, 0);
-      const bool is_stage = std::any_of(stages.begin(), stages.end(), [&](const stage& t) { return t.define == d; });
-      if (is_stage || d < last) return;
-      if (d > last) uses.clear();
-      last = d;
-      if (std::find(uses.begin(), uses.end(), n) == uses.end()) uses.push_back(n);
-    });
-  return last;
-}
+// The last definition (in order of making) that stages load and that is no stage itself, and where. Is it read for
+// itself, as by a loss, and within a reduction whose condition is data, as for each element of a range by the gradient
+// of that loss? Folded for the one it would be folded again for the other.
+class last_definition {
+ public:
+  explicit last_definition(const graph& g) : g_(g) {}
+  void find(const std::vector<stage>& stages) {
+    define = no_node;
+    stored_.clear();
+    seen_.clear();
+    for (const stage& s : stages) stored_.insert(s.define);
+    for (const stage& s : stages) visit(s.body, false);
+  }
+  node_id define = no_node;
+  std::vector<node_id> uses;
+  bool for_itself = false, for_elements = false;
+
+ private:
+  void visit(node_id n, bool in_elements) {
+    if (!seen_.insert(2 * std::int64_t{n} + in_elements).second || g_.kind(n) == op::extent) return;
+    const bool inside = in_elements || is_transposed(n);
+    for (int k = g_.kind(n) == op::load ? 1 : 0; k < g_[n].count; ++k) visit(g_.arg(n, k), inside);
+    if (g_.kind(n) == op::load && g_.kind(g_.arg(n, 0)) == op::define) note(n, in_elements);
+  }
+  void note(node_id use, bool in_elements) {
+    const node_id d = g_.arg(use, 0);
+    if (stored_.contains(d) || d < define) return;
+    if (d > define) uses.clear(), for_itself = for_elements = false;
+    define = d;
+    (in_elements ? for_elements : for_itself) = true;
+    if (std::ranges::find(uses, use) == uses.end()) uses.push_back(use);
+  }
+  bool is_transposed(node_id n) {
+    if (g_.kind(n) != op::reduce) return false;
+    const auto [known, fresh] = transposed_.try_emplace(n, false);
+    if (fresh) known->second = holds(g_, g_.arg(n, 1), op::load);
+    return known->second;
+  }
+
+  const graph& g_;
+  std::unordered_set<node_id> stored_;
+  std::unordered_set<std::int64_t> seen_;  // nodes, within elements and not
+  std::unordered_map<node_id, bool> transposed_;
+};
 
 // At a place that data names a reduction would be computed for each read.
 bool read_by_data(const graph& g, const std::vector<node_id>& uses) {
@@ -59,29 +89,6 @@ bool folds_ranges(const graph& g, node_id define) {
     return std::ranges::any_of(bound_indices(g, n), [&](node_id idx) { return !is_closed(g, idx); });
   });
 }
-
-// Is it read for itself, as by a loss, and within a reduction whose condition is data, as for each element of a range
-// by the gradient of that loss? Folded for the one it would be folded again for the other.
-class reads_of_folds {
- public:
-  reads_of_folds(const graph& g, const std::vector<node_id>& uses) : g_(g), uses_(uses) {}
-  bool operator()(const std::vector<stage>& stages) {
-    for (const stage& s : stages) visit(s.body, false);
-    return for_itself_ && for_elements_;
-  }
-
- private:
-  void visit(node_id n, bool in_elements) {
-    if (!seen_.insert({n, in_elements}).second || g_.kind(n) == op::define || g_.kind(n) == op::extent) return;
-    if (std::ranges::count(uses_, n) != 0) (in_elements ? for_elements_ : for_itself_) = true;
-    const bool transposed = g_.kind(n) == op::reduce && holds(g_, g_.arg(n, 1), op::load);
-    for (int k = g_.kind(n) == op::load ? 1 : 0; k < g_[n].count; ++k) visit(g_.arg(n, k), in_elements || transposed);
-  }
-  const graph& g_;
-  const std::vector<node_id>& uses_;
-  std::set<std::pair<node_id, bool>> seen_;
-  bool for_itself_ = false, for_elements_ = false;
-};
 
 // Places of a definition that a result needs: a sum over the places that are moved to a result's finds several.
 std::int64_t places_read(const graph& g, const std::vector<stage>& stages, const std::vector<node_id>& uses) {
@@ -132,9 +139,10 @@ std::vector<stage> stages_of(graph& g, const facts& known) {
     s.reasons.push_back("an output");
     stages.push_back(std::move(s));
   }
-  for (;;) {
-    std::vector<node_id> uses;
-    const node_id d = next_definition(g, stages, uses);
+  for (last_definition last(g);;) {
+    last.find(stages);
+    const node_id d = last.define;
+    const std::vector<node_id>& uses = last.uses;
     if (d == no_node) break;
     const bool by_data = read_by_data(g, uses), by_windows = read_by_windows(g, uses);
     if (holds(g, g.arg(d, 0), op::reduce) && (uses.size() > 1 || by_data || by_windows)) {
@@ -145,7 +153,7 @@ std::vector<stage> stages_of(graph& g, const facts& known) {
                                                          " different places");
       continue;
     }
-    if (folds_ranges(g, d) && reads_of_folds(g, uses)(stages)) {
+    if (last.for_itself && last.for_elements && folds_ranges(g, d)) {
       stages.push_back(stage_of(g, d));
       stages.back().made = origin::read_apart;  // no slice needs to compute its own
       stages.back().reasons.push_back("a reduction read for itself, and for each element that it folds");
@@ -247,6 +255,12 @@ node_id earlier(graph& g, node_id use) {
   const name_id id = g.name(name.data(), static_cast<int>(name.size()));
   const node_id before = define(g, id, g.arg(stored, 0), indices.data(), rank);
   return load(g, before, subscripts.data(), rank);
+}
+
+void store_by_itself(const context& c, stage& s, node_id n, std::string reason, bool in_lanes) {
+  stage like = s;
+  if (!in_lanes) like.vector = no_node;
+  replace_in(c.g, s, n, stored(c, n, {"materialised", like, std::move(reason)}));
 }
 
 void replace_in(graph& g, stage& s, node_id from, node_id to) {

@@ -31,6 +31,8 @@ node_id known_as(graph& g, node_id value, node_id walk, const std::vector<stage>
 
 // In the body of a stage, a node by another of the same value.
 void replace_in(graph& g, stage& s, node_id from, node_id to);
+// What a stage computes of n becomes a stage of its own; not `in_lanes`: without those of s.
+void store_by_itself(const context& c, stage& s, node_id n, std::string reason, bool in_lanes = true);
 
 // What a stage stores, at its own indices, as the load that stands for it.
 node_id result_of(graph& g, const stage& s);

@@ -29,7 +29,7 @@ node_id shared_loop(const graph& g, const std::vector<const stage*>& list, std::
 void fold_storage(const graph& g, const facts& known, program_plan& plan) {
   if (known.call().gpu) return;  // its threads share the iterations
   for (const kernel_plan& k : plan.kernels) {
-    if (k.parallel == no_node || k.chunk != 0 || k.promised) continue;
+    if (k.parallel == no_node || k.task.chunk != 0 || k.promised) continue;
     std::vector<const stage*> list;
     for (const int i : k.stages) list.push_back(&plan.stages[static_cast<std::size_t>(i)]);
     std::vector<node_id> iterations;

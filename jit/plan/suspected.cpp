@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sheaf/jit/plan/bounds.hpp>
+#include <sheaf/jit/plan/closed_bounds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
@@ -24,18 +25,6 @@ node_id dimension_of(graph& g, node_id condition, node_id idx) {
     }
   });
   return subscript ? size : no_node;
-}
-
-// An expression of extents and constants.
-bool is_uniform(const graph& g, node_id e) { return g.free[e].empty() && !holds(g, e, op::load); }
-
-// A range of a type that is narrower than the i64 of subscripts.
-closed_bounds bounds_of_type(graph& g, element type) {
-  if (type == element::boolean) return {integer(g, 0), integer(g, 1)};
-  if (!is_integer(type) || row(type).bytes >= 8) return {};
-  const std::int64_t count = std::int64_t{1} << (8 * row(type).bytes);
-  if (is_unsigned(type)) return {integer(g, 0), integer(g, count - 1)};
-  return {integer(g, -count / 2), integer(g, count / 2 - 1)};
 }
 
 // The number that a sum with a constant casts to an integer, and the constant; no_node: it is something else.
@@ -88,37 +77,11 @@ bool is_asked_together(const graph& g, const facts& known, const check& c, const
     if (!is_uniform(g, g.arg(idx, 0)) || !is_uniform(g, g.arg(idx, 1))) return false;
     all.insert(g.ordinal(idx));
   }
-  bool waits = false;
-  for_each_node(g, c.outside, [&](node_id n) { waits = waits || by_data.contains(n) || g.kind(n) == op::reduce; });
+  const bool waits = any_node(g, c.outside, [&](node_id n) { return by_data.contains(n) || g.kind(n) == op::reduce; });
   return !waits && (known.call().force_for_tests || known.trips(all) >= tuning::checks::asked_together);
 }
 
 }  // namespace
-
-closed_bounds closed_bounds_of(graph& g, node_id e) {
-  if (is_uniform(g, e)) return {e, e};
-  const auto limit = [&](int k) -> std::int64_t {
-    const node_id n = g.arg(e, k);
-    return is_constant(g, n) && g.type(n) == element::i64 ? g[n].attribute : -1;
-  };
-  if (g.type(e) != element::i64) return bounds_of_type(g, g.type(e));
-  if (g.kind(e) == op::cast) return closed_bounds_of(g, g.arg(e, 0));
-  if (g.kind(e) == op::remainder && limit(1) > 0) return {integer(g, 0), integer(g, limit(1) - 1)};
-  if (g.kind(e) == op::bit_and)
-    for (const int k : {0, 1})
-      if (limit(k) >= 0) return {integer(g, 0), integer(g, limit(k))};
-  const bool least = g.kind(e) == op::minimum;
-  if (!least && g.kind(e) != op::maximum) return {};
-  const closed_bounds a = closed_bounds_of(g, g.arg(e, 0)), b = closed_bounds_of(g, g.arg(e, 1));
-  const auto both = [&](node_id x, node_id y) {
-    return x == no_node || y == no_node ? no_node : make(g, g.kind(e), x, y);
-  };
-  const auto either = [&](node_id x, node_id y) {
-    return x == no_node ? y : y == no_node ? x : make(g, g.kind(e), x, y);
-  };
-  return least ? closed_bounds{both(a.least, b.least), either(a.most, b.most)}
-               : closed_bounds{either(a.least, b.least), both(a.most, b.most)};
-}
 
 std::vector<suspicion> suspected_together(graph& g, const facts& known, std::span<const check> checks,
                                           const std::unordered_set<node_id>& by_data) {

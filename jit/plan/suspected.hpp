@@ -18,12 +18,6 @@ namespace sheaf::inline v0_1::plan {
 // A condition without which the check finds nothing; no_node: slices are asked anyway.
 node_id suspected(graph& g, const facts& known, const check& c, std::vector<stage>& first);
 
-// What bounds an integer expression, of extents and constants alone; no_node: nothing that is known.
-struct closed_bounds {
-  node_id least = no_node, most = no_node;
-};
-closed_bounds closed_bounds_of(graph& g, node_id e);
-
 // Checks over the same indices, by their numbers, and a stage that says whether any of them fails.
 struct suspicion {
   std::vector<std::size_t> checks;

@@ -49,9 +49,8 @@ bool are_tasks_below(const facts& known, const stage& s) {
 // does not depend on them.
 bool may_share_lanes(const graph& g, const facts& known, const stage& s) {
   if (are_tasks_below(known, s)) return false;
-  bool repeats = false;
-  for_each_node(g, s.body, [&](node_id n) {
-    repeats = repeats || (g.kind(n) == op::reduce && !g.free[n].empty() && !g.free[n].has(g.ordinal(s.vector)));
+  const bool repeats = any_node(g, s.body, [&](node_id n) {
+    return g.kind(n) == op::reduce && !g.free[n].empty() && !g.free[n].has(g.ordinal(s.vector));
   });
   if (repeats || known.trips(s.parallel) >= known.enough_tasks()) return false;
   return known.trips(s.vector) >= sizes::lanes * s.lanes && known.trips(s.vector) > known.trips(s.parallel);
@@ -75,12 +74,12 @@ amount elements_below_lanes(const graph& g, const facts& known, const stage& s) 
 // Memory is walked in runs of a task's lanes, one for each iteration of the loops around: longer where there are
 // enough tasks for it.
 node_id size_of_runs(graph& g, const stage& s) {
-  const std::int64_t longest = sizes::run_bytes / row(g.type(s.define)).bytes / s.chunk;
+  const std::int64_t longest = sizes::run_bytes / row(g.type(s.define)).bytes / s.task.chunk;
   if (longest <= 1) return no_node;
   const std::int64_t tasks = static_cast<std::int64_t>(sizes::many);
-  const node_id share = make(g, op::quotient, trips_of(g, s.parallel), integer(g, s.chunk * tasks));
+  const node_id share = make(g, op::quotient, trips_of(g, s.parallel), integer(g, s.task.chunk * tasks));
   const node_id chunks = make(g, op::maximum, make(g, op::minimum, share, integer(g, longest)), integer(g, 1));
-  return make(g, op::mul, chunks, integer(g, s.chunk));
+  return make(g, op::mul, chunks, integer(g, s.task.chunk));
 }
 
 // A loop that depends on no other; else the lanes, in chunks.
@@ -100,10 +99,10 @@ void share_map(graph& g, const facts& known, stage& s) {
   if (s.parallel != s.vector) return share(s, s.parallel);
   const amount each = elements_below_lanes(g, known, s);
   if (known.for_groups()) narrow_lanes(known, s);
-  s.chunk = s.lanes;
-  while (static_cast<double>(s.chunk) * each < known.elements(sizes::elements)) s.chunk *= 2;
+  s.task.chunk = s.lanes;
+  while (static_cast<double>(s.task.chunk) * each < known.elements(sizes::elements)) s.task.chunk *= 2;
   const bool in_runs = s.loops.size() > 1 && s.loops.back() == s.vector && !s.short_rows;
-  if (in_runs && !known.for_groups()) s.task_size = size_of_runs(g, s);
+  if (in_runs && !known.for_groups()) s.task.of_extents = size_of_runs(g, s);
 }
 
 // ---- Other forms
@@ -112,10 +111,11 @@ void share_map(graph& g, const facts& known, stage& s) {
 void share_scatter(graph& g, const facts& known, stage& s) {
   s.parallel = s.owned;
   if (s.inverse.array != no_node || s.slices.array != no_node) {
-    s.chunk = s.inverse.array != no_node ? s.inverse.chunk : s.slices.chunk;
-    if (s.inverse.array == no_node && s.slices.shift != no_node) s.task_size = rows_of_chunk(g, s.slices);
+    s.task.chunk = s.inverse.array != no_node ? s.inverse.chunk : s.slices.chunk;
+    if (s.inverse.array == no_node && s.slices.shift != no_node) s.task.of_extents = rows_of_chunk(g, s.slices);
     // What tasks need of the slices at their ends they compute anew: threads take chunks in a row.
-    if (!s.slices.shorts.empty() && s.task_size != no_node && !known.call().gpu) s.most_tasks = sizes::any_number;
+    if (!s.slices.shorts.empty() && s.task.of_extents != no_node && !known.call().gpu)
+      s.task.most_tasks = sizes::any_number;
     return;
   }
   if (s.rows.whole != no_node) return share_blocks(s, s.rows);
@@ -128,7 +128,7 @@ void share_scatter(graph& g, const facts& known, stage& s) {
     s.parallel = idx;
     return;
   }
-  s.chunk = tuning::schedule::least_chunk;
+  s.task.chunk = tuning::schedule::least_chunk;
   // Each task asks every update. Of single numbers that takes longer than to add them: then one task has all rows.
   const bool numbers = s.how == way::scatter && s.vector == no_node && !known.for_groups();
   const index_set updates = set_of(g, bound_indices(g, s.body));
@@ -137,10 +137,10 @@ void share_scatter(graph& g, const facts& known, stage& s) {
   const double tasks = asks_much ? 1 : known.call().gpu ? 2 * known.enough_tasks() : sizes::that_ask_all;
   // What a processor's task takes follows from a call's rows: no number of them is for some extents alone.
   if (!known.call().gpu) {
-    s.most_tasks = static_cast<int>(tasks);
+    s.task.most_tasks = static_cast<int>(tasks);
     return;
   }
-  while (static_cast<double>(s.chunk) * tasks < known.trips(s.owned)) s.chunk *= 4;
+  while (static_cast<double>(s.task.chunk) * tasks < known.trips(s.owned)) s.task.chunk *= 4;
 }
 
 // Blocks where there are some, else the longest of the other indices.
@@ -148,9 +148,9 @@ void share_scan(const facts& known, stage& s) {
   const scan_form& f = s.scan();
   if (f.block > 0) {
     s.parallel = f.factor != no_node ? f.block_index : s.owned;
-    s.chunk = f.factor != no_node ? 1 : f.block;
+    s.task.chunk = f.factor != no_node ? 1 : f.block;
     if (f.factor != no_node || f.carry != no_node) return;
-    while (static_cast<double>(s.chunk) < known.elements(sizes::elements)) s.chunk += f.block;
+    while (static_cast<double>(s.task.chunk) < known.elements(sizes::elements)) s.task.chunk += f.block;
     return;
   }
   const auto iterations = [&](node_id idx) { return known.trips(idx) / (idx == s.vector ? s.lanes : 1); };
@@ -158,7 +158,7 @@ void share_scan(const facts& known, stage& s) {
     if (s.parallel == no_node || iterations(idx) > iterations(s.parallel)) s.parallel = idx;
   if (s.parallel == no_node) return;
   share(s, s.parallel);
-  if (s.parallel == s.vector) s.chunk = s.lanes;
+  if (s.parallel == s.vector) s.task.chunk = s.lanes;
 }
 
 // The last other index that is long enough, or whole blocks.
@@ -170,17 +170,17 @@ void share_window(const facts& known, stage& s) {
     if (idx != s.owned && (known.trips(idx) >= known.enough_tasks() || is_short)) s.parallel = idx;
   if (s.parallel != s.owned) return share(s, s.parallel);
   const std::int64_t block = s.window().block;
-  s.chunk = block > 0 ? block : s.lanes;
-  while (static_cast<double>(s.chunk) < 2 * known.elements(sizes::elements)) s.chunk *= 2;
+  s.task.chunk = block > 0 ? block : s.lanes;
+  while (static_cast<double>(s.task.chunk) < 2 * known.elements(sizes::elements)) s.task.chunk *= 2;
   // The first block of a task folds once more what is before it.
   const amount chunks = places / (4 * known.enough_tasks());
-  while (s.chunk < 8 * block && chunks > static_cast<double>(s.chunk)) s.chunk *= 2;
+  while (s.task.chunk < 8 * block && chunks > static_cast<double>(s.task.chunk)) s.task.chunk *= 2;
 }
 
 void share_stencil(const facts& known, stage& s) {
   const std::size_t others = std::max<std::size_t>(s.indices.size() - 1, 1);  // without the lanes, where there are some
   share(s, loop_of_tasks(known, std::span(s.indices).first(others), sizes::batches));
-  s.chunk = s.parallel == s.vector ? tuning::stencil::chunk : 0;
+  s.task.chunk = s.parallel == s.vector ? tuning::stencil::chunk : 0;
 }
 
 // Blocks of rows, or an index that is the same for all pairs of a tile.
@@ -189,16 +189,14 @@ void share_pair_tiles(const facts& known, stage& s) {
   for (const node_id idx : s.loops)
     if (known.trips(idx) >= known.enough_tasks()) s.parallel = idx;
   if (s.parallel != s.pairs().rows) return share(s, s.parallel);
-  s.chunk = tuning::pair_tiles::rows_of_task;
+  s.task.chunk = tuning::pair_tiles::rows_of_task;
 }
 
 }  // namespace
 
 void share_tasks(graph& g, const facts& known, stage& s) {
   s.parallel = no_node;
-  s.chunk = 0;
-  s.most_tasks = 0;
-  s.task_size = no_node;
+  s.task = {};
   switch (s.how) {
     case way::map: return share_map(g, known, s);
     case way::partial: return share_blocks(s, s.rows);
@@ -211,7 +209,7 @@ void share_tasks(graph& g, const facts& known, stage& s) {
     case way::endpoints: s.parallel = s.loops.front(); return;  // the slices' beginnings and their ends
     case way::sweep:                                            // columns, a register at a time
       s.parallel = s.vector;
-      s.chunk = s.lanes;
+      s.task.chunk = s.lanes;
       return;
     case way::lists:
     case way::inverse_index:
@@ -222,15 +220,23 @@ void share_tasks(graph& g, const facts& known, stage& s) {
 
 void share_blocks(stage& s, const row_blocks& rows) {
   s.parallel = rows.block;
-  s.chunk = 0;
-  s.most_tasks = 0;
-  s.task_size = no_node;
+  s.task = {};
+}
+
+namespace {
+
+// Of a register tile over the loop that tasks share, or of a cache tile.
+std::int64_t rows_of_tile(const kernel_plan& k) {
+  if (k.cache.rows != no_node) return tuning::cache_tile::rows_of_task;
+  for (const tiled_loop& t : k.tile)
+    if (t.index == k.parallel) return t.iterations * (t.equal.empty() ? 1 : tuning::register_tile::equal_tiles_of_task);
+  return 1;
 }
 
 // A few batches are too few tasks: then parts of the loop within them are tasks, too, if nothing would be computed anew
-// for each part.
+// for each part. Not of a loop that is tiled: parts would be shorter than the tile.
 void share_parts(const graph& g, const facts& known, const program_plan& plan, kernel_plan& k) {
-  if (known.call().gpu || k.parallel == no_node || k.stages.size() != 1 || k.chunk != 0) return;
+  if (known.call().gpu || k.parallel == no_node || k.stages.size() != 1 || k.task.chunk != 0) return;
   const stage& s = plan.stages[static_cast<std::size_t>(k.stages.front())];
   const bool plain = s.how == way::map && s.where != place::check && s.rows.whole == no_node && !s.short_rows &&
                      !s.loop_within && s.order.index == no_node && s.order_when == no_node;
@@ -240,20 +246,35 @@ void share_parts(const graph& g, const facts& known, const program_plan& plan, k
   others.erase(g.ordinal(within));
   const auto repeats = [&](node_id n) { return !g.free[n].empty() && !g.free[n].has(g.ordinal(within)); };
   if (!others.empty() || std::ranges::any_of(reductions_in(g, s.body), repeats)) return;
+  if (std::ranges::count(k.tile, within, &tiled_loop::index) != 0) return;
   const amount batches = known.trips(k.parallel), parts_of = known.trips(within);
-  if (known.trips(set_of(g, s.loops)) < sizes::parted_from) return;
-  while (batches * static_cast<double>(k.parts) < sizes::many && parts_of >= 4.0 * static_cast<double>(k.parts))
-    k.parts *= 2;
-  if (k.parts > 1) k.second = within;
+  std::int64_t& parts = k.task.parts;
+  if (known.call().force_for_tests)
+    parts = sizes::forced_parts;
+  else if (known.trips(set_of(g, s.loops)) < sizes::parted_from)
+    return;
+  else
+    while (batches * static_cast<double>(parts) < sizes::many && parts_of >= 4.0 * static_cast<double>(parts))
+      parts *= 2;
+  if (parts > 1) k.task.second = within;
+}
+
+}  // namespace
+
+void size_tasks(const graph& g, const facts& known, program_plan& plan) {
+  for (kernel_plan& k : plan.kernels) {
+    k.task.rows = rows_of_tile(k);
+    if (k.task.rows == 1) share_parts(g, known, plan, k);
+  }
 }
 
 amount tasks_in(const facts& known, const kernel_plan& k) {
   if (k.parallel == no_node) return 1;
-  if (takes_parts(k)) return known.trips(k.parallel) * static_cast<double>(k.parts);
-  amount size = static_cast<double>(std::max({k.chunk, k.rows_of_task, std::int64_t{1}}));
-  if (k.task_size != no_node) size = known.value(k.task_size).value_or(size);
+  if (k.task.second != no_node) return known.trips(k.parallel) * static_cast<double>(k.task.parts);
+  amount size = static_cast<double>(std::max({k.task.chunk, k.task.rows, std::int64_t{1}}));
+  if (k.task.of_extents != no_node) size = known.value(k.task.of_extents).value_or(size);
   const amount tasks = known.trips(k.parallel) / size;
-  return k.most_tasks == 0 ? tasks : min(tasks, k.most_tasks);
+  return k.task.most_tasks == 0 ? tasks : min(tasks, k.task.most_tasks);
 }
 
 namespace {

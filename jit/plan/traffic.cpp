@@ -73,7 +73,7 @@ class kernel_reads {
       for (int o = 0; o < g_.indices.size(); ++o)
         if (g_.free[n].has(o) && !loops_.has(o)) inner.insert(o);
       // Single numbers at places that data names take a line each.
-      const bool line = g_[n].count > 1 && holds(g_, g_.arg(n, g_[n].count - 1), op::load);
+      const bool line = data_names_last(g_, n);
       const double taken = line && !known_.call().gpu ? target::line_bytes : size;
       note(tensor, walk, taken * known_.trips(g_.free[n]), taken * known_.trips(inner));
     }

@@ -29,11 +29,9 @@ bool reads_input(const graph& g, const stage& s, int input) {
 // Below a reduction over one of these indices: there it is another one.
 bool reads_where_bound(const graph& g, const stage& s, int input, const std::vector<node_id>& indices) {
   const auto is_read = [&](node_id root) {
-    bool any = false;
-    for_each_node(g, root, [&](node_id n) {
-      any = any || (g.kind(n) == op::load && g.kind(g.arg(n, 0)) == op::input && g[g.arg(n, 0)].attribute == input);
+    return any_node(g, root, [&](node_id n) {
+      return g.kind(n) == op::load && g.kind(g.arg(n, 0)) == op::input && g[g.arg(n, 0)].attribute == input;
     });
-    return any;
   };
   const index_set outer = set_of(g, indices);
   bool any = false;

@@ -18,7 +18,7 @@ outside_loads::outside_loads(graph& of, const facts& call) : g(of), known(call) 
   for (node_id n = 0; n < count; ++n)
     for (int d = 0; g.kind(n) == op::load && d + 1 < g[n].count; ++d) {
       const node_id tensor = g.arg(n, 0), e = g.arg(n, 1 + d);
-      if (!g.free[e].empty() || holds(g, e, op::load)) continue;
+      if (!is_uniform(g, e)) continue;
       const auto at = known.value(e), low = known.value(low_of(g, tensor, d)),
                  high = known.value(high_of(g, tensor, d));
       if (at && low && high && (at->certain() < *low || at->certain() >= *high)) dimension.try_emplace(n, d);

@@ -18,6 +18,7 @@ inline constexpr int any_number = 1 << 30;  // tasks; limit: no fewer than chunk
 inline constexpr int that_ask_all = 256;    // tasks; estimate: at most, of those that each walk all updates
 inline constexpr double many = 256;            // tasks; estimate: of uneven length, that keep 64 cores busy
 inline constexpr double parted_from = 1 << 16; // elements; estimate: fewer have tasks enough
+inline constexpr std::int64_t forced_parts = 3;  // parts; limit: of tests, that no extent is a multiple of
 inline constexpr double gpu_tasks = 256;       // factor; estimate: tasks that keep a GPU busy, for one of a few cores
 inline constexpr double gpu_elements = 1. / 8; // factor; estimate: elements of a GPU's task, for one of a core's
 inline constexpr double lanes = 64;            // vectors; estimate: fewer of a loop are not shared if that repeats sums

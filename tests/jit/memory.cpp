@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "processors.hpp"
+#include <sheaf/jit/ir/passes/insert_prefetch.hpp>
 #include <sheaf/jit/ir/passes/transpose_accesses.hpp>
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
@@ -74,8 +75,11 @@ TEST_P(memory, rows_in_lanes_are_transposed) {
       i.close();
       m.kernels.push_back(std::move(k).finish());
       ir::transpose_accesses(m);
+      ir::prefetch_rows_in_lanes(m);
       const std::string text = ir::print(m);
       EXPECT_NE(text.find("load transposed x[%4, %7]"), std::string::npos) << text;
+      EXPECT_NE(text.find("prefetch transposed x[%4, %7]"), std::string::npos) << text;
+      EXPECT_NE(text.find("prefetch transposed written z"), std::string::npos) << text;
       EXPECT_NE(text.find("store transposed z"), std::string::npos) << text;
       EXPECT_NO_THROW(ir::verify(m));
       program p(m, options());

@@ -4,15 +4,15 @@
 // memory idle, the next row. Loops say how many iterations are predicted, buffers how many bytes.
 #pragma once
 #include <sheaf/jit/ir/ir.hpp>
+#include <sheaf/jit/ir/passes/bytes_of_caches.hpp>
 
 namespace sheaf::inline v0_1::ir {
 
-// What is at least as large comes from there.
-struct bytes_of_caches {
-  double from_last_cache, from_memory;
-};
-
 // Precondition: no kernel has a prefetch of these loads yet.
 void insert_prefetch(module& m, const bytes_of_caches& least);
+
+// Pass `prefetch rows in lanes`, of transposed accesses: rows of lanes are as many streams as no hardware prefetcher
+// follows, so those of the next lanes are prefetched.
+void prefetch_rows_in_lanes(module& m);
 
 }  // namespace sheaf::inline v0_1::ir

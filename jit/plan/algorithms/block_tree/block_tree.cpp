@@ -115,12 +115,12 @@ class radix_of {
   // kernel computes it, so that it is no number of some extents alone.
   void leave_entries(node_id rows, node_id slices) {
     const node_id one = integer(g_, 1);
-    node_id bits = make(g_, op::sub, make(g_, op::maximum, pieces_of_size(g_, rows, slices), integer(g_, usual)), one);
+    node_id bits = make(g_, op::sub, make(g_, op::maximum, ceil_quotient(g_, rows, slices), integer(g_, usual)), one);
     for (int shift = 1; shift < 64; shift *= 2)
       bits = make(g_, op::bit_or, bits, make(g_, op::shift_right, bits, integer(g_, shift)));
     number = make(g_, op::add, bits, one);
   }
-  node_id up(node_id e) const { return pieces_of_size(g_, e, number); }
+  node_id up(node_id e) const { return ceil_quotient(g_, e, number); }
   node_id down(node_id e) const { return make(g_, op::quotient, e, number); }
   node_id whole(node_id e) const { return make(g_, op::mul, e, number); }
   edges rows(node_id low, node_id high, node_id deep) const {

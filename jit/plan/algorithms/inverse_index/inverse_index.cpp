@@ -60,7 +60,7 @@ std::vector<node_id> walk_of(const graph& g, const facts& known, const stage& s)
   return walk;
 }
 
-node_id chunks_of(graph& g, const inverse_index_form& l) { return pieces_of(g, trips_of(g, l.owned), l.listed()); }
+node_id chunks_of(graph& g, const inverse_index_form& l) { return ceil_quotient(g, trips_of(g, l.owned), l.listed()); }
 
 bool take_repeated(const context& c, stage& s) {
   const auto& [g, known, before] = c;
@@ -78,9 +78,7 @@ bool take_repeated(const context& c, stage& s) {
     if (known.trips(all) > 2 * repeats_allowed * known.trips(g.free[n])) slow = n;  // the last: outermost
   });
   if (slow == no_node) return false;
-  const node_id value =
-      stored(c, slow, {"materialised", s, "a scatter would compute it for each of its updates"});
-  replace_in(g, s, slow, value);
+  store_by_itself(c, s, slow, "a scatter would compute it for each of its updates");
   return true;
 }
 
@@ -199,7 +197,8 @@ node_id listed_place(graph& g, const inverse_index_form& l, node_id n, int plane
 bool take_row_order(const context& c, stage& s) {
   const auto& [g, known, done] = c;
   const node_id idx = s.parallel;
-  const bool loops = s.how == way::map && s.chunk == 0 && idx != no_node && s.loops.front() == idx && is_closed(g, idx);
+  const bool loops =
+      s.how == way::map && s.task.chunk == 0 && idx != no_node && s.loops.front() == idx && is_closed(g, idx);
   if (known.call().gpu || !loops || s.order.index != no_node || s.order_when != no_node || s.where == place::check ||
       s.rows.whole != no_node || s.short_rows || s.reads_block_tree)
     return false;
@@ -226,6 +225,12 @@ std::vector<node_id> named_by(graph& g, const stage& s, const std::vector<node_i
   for (const node_id idx : walk)
     if (uses(g, term.value, idx) || uses(g, term.rest, idx)) named.push_back(idx);
   return named.empty() ? std::vector<node_id>{walk.back()} : named;
+}
+
+std::string what_is_listed(const inverse_index_form& l) {
+  const std::string rows = l.by_row ? "row" : std::to_string(l.chunk) + " rows";
+  const std::string blocks = l.blocks == 0 ? "" : ", in " + std::to_string(l.blocks) + " blocks of the outermost loop";
+  return "inverse index: the updates by the " + rows + " that they go to" + blocks;
 }
 
 }  // namespace
@@ -259,8 +264,7 @@ bool list_updates(const context& c, stage& s) {
   const auto walk = bound_indices(g, s.body);
   const bool promised = is_promised(g, known, t.at), by_row = gpu || promised;
   // Of a processor's list, which decides there whether it pays, and so under strict here.
-  const amount entries =
-      (walk.size() + (promised ? 0 : 1)) * updates.value_or(0);
+  const amount entries = (walk.size() + (promised ? 0 : 1)) * updates.value_or(0);
   const amount bytes = 8.0 * (entries + (promised ? known.trips(s.owned) : amount(0)));
   const amount room_for_lists = most_of_result * results * row(g.type(s.define)).bytes;
   if (!updates || (!force_for_tests && (groups ? *updates < sorted_from : bytes.certain() > room_for_lists)))
@@ -281,9 +285,10 @@ bool list_updates(const context& c, stage& s) {
   lists.when = s.when;
   const auto unnamed = static_cast<double>(loops.size() - l.named.size());
   lists.bytes = (bytes - 8.0 * unnamed * *updates) * (row(type).bytes / 8.0);
+  if (l.blocks > 0)  // counts
+    lists.bytes += 8.0 * known.trips(l.owned) / static_cast<double>(l.chunk) * static_cast<double>(l.blocks);
   lists.operations = 4 * *updates;
-  lists.reasons.push_back("inverse index: the updates by the " + (by_row ? "row" : std::to_string(l.chunk) + " rows") +
-                          " that they go to");
+  lists.reasons.push_back(what_is_listed(l));
   if (gpu && !sorted_on_device(c, lists, l)) return false;
   l.array = lists.define;
   s.inverse = l;

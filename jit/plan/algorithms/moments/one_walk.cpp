@@ -75,7 +75,7 @@ class powers_asked_for {
 };
 
 // Tuple monoids of the rule's own, once each.
-monoid kept(graph& g, const std::vector<own_monoid_row>& rows) {
+monoid interned(graph& g, const std::vector<own_monoid_row>& rows) {
   const auto same = [&](int at) {
     for (std::size_t k = 0; k < rows.size(); ++k)
       if (g.monoids[at + static_cast<int>(k)].combine != rows[k].combine) return false;
@@ -96,8 +96,8 @@ monoid scaled_sums(graph& g, element type) {
   const node_id up = make(g, op::add, make(g, op::mul, s, by), t), down = make(g, op::add, s, make(g, op::mul, t, by));
   const name_id name = g.name("scaled_sum", 10);
   const node_id top = make(g, op::maximum, m, n), sum = make(g, op::select, make(g, op::less, m, n), up, down);
-  return kept(g, {{name, type, identity_of(g, monoid::max, type), top, no_node, 0, 2, false},
-                  {name, type, number(g, type, 0), sum, no_node, 1, 2, false}});
+  return interned(g, {{name, type, identity_of(g, monoid::max, type), top, no_node, 0, 2, false},
+                      {name, type, number(g, type, 0), sum, no_node, 1, 2, false}});
 }
 
 // (Chan, Golub and LeVeque 1979.) Of no terms on either side the weight is 0; squares of what is far apart are made
@@ -110,9 +110,9 @@ monoid centred_squares(graph& g, element type) {
   const node_id mean = make(g, op::add, a, make(g, op::mul, apart, weight));
   const node_id between = make(g, op::mul, make(g, op::mul, apart, make(g, op::mul, n, weight)), apart);
   const name_id name = g.name("centred_squares", 15);
-  return kept(g, {{name, type, zero, all, no_node, 0, 3, false},
-                  {name, type, zero, mean, no_node, 1, 3, false},
-                  {name, type, zero, make(g, op::add, s, make(g, op::add, t, between)), no_node, 2, 3, false}});
+  return interned(g, {{name, type, zero, all, no_node, 0, 3, false},
+                      {name, type, zero, mean, no_node, 1, 3, false},
+                      {name, type, zero, make(g, op::add, s, make(g, op::add, t, between)), no_node, 2, 3, false}});
 }
 
 class one_walk {

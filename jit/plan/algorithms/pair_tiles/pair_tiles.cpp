@@ -197,8 +197,7 @@ class pairing {
     }
     const bool whole = names_all(g_, n, s_.indices) && s_.when == no_node && reductions_outside(n) == 1;
     if (!whole) {
-      const char* const why = "its terms are values of pairs, in tiles";
-      replace_in(g_, s_, n, stored(c_, n, {"materialised", s_, why}));
+      store_by_itself(c_, s_, n, "its terms are values of pairs, in tiles");
       return true;
     }
     replace_in(g_, s_, n, relative_to_maximum(c_, all, f_, *range_of_rows(g_, g_.arg(all, 1), f_.walk)));

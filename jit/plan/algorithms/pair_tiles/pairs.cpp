@@ -9,14 +9,6 @@
 
 namespace sheaf::inline v0_1::plan {
 
-std::vector<node_id> loads_in(const graph& g, node_id root) {
-  std::vector<node_id> list;
-  for_each_node(g, root, [&](node_id n) {
-    if (g.kind(n) == op::load) list.push_back(n);
-  });
-  return list;
-}
-
 bool joins_tiles(const graph& g, node_id n) {
   const element type = g.type(n);
   const bool kept = (is_floating(type) || type == element::i64) && numerics::accumulated(type) == type;

@@ -7,7 +7,6 @@
 
 namespace sheaf::inline v0_1::plan {
 
-std::vector<node_id> loads_in(const graph& g, node_id root);
 // What is kept of each tile joins by the monoid's own operation, in the type of the result.
 bool joins_tiles(const graph& g, node_id reduce);
 // The position of an extremum, of values that are kept as they are.

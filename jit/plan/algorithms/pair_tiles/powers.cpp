@@ -26,12 +26,6 @@ bool is_maximum_of(graph& g, const stage& s, node_id value, node_id reduce) {
          is_same(g, g.arg(s.body, 0), value);
 }
 
-bool reads(const graph& g, node_id root, node_id define) {
-  bool found = false;
-  for_each_node(g, root, [&](node_id n) { found = found || (g.kind(n) == op::load && g.arg(n, 0) == define); });
-  return found;
-}
-
 // An expression with what maps of results store in the place of their loads: a logsumexp, stored for others too.
 node_id with_maps(const context& c, node_id e) {
   graph& g = c.g;
@@ -64,11 +58,9 @@ node_id relative_power(graph& g, const stage& s, const stage& maximum) {
 
 // Of a stage before in the same kernel, a row reads its own results, once all places are folded.
 bool reads_own_row(graph& g, const stage& s, const stage& writer) {
-  bool own = !reads(g, parts_of_pairs(g, s).reduce, writer.define);
-  for_each_node(g, s.body, [&](node_id n) {
-    own = own && (g.kind(n) != op::load || g.arg(n, 0) != writer.define || is_same(g, n, result_of(g, writer)));
+  return !reads(g, parts_of_pairs(g, s).reduce, writer.define) && all_nodes(g, s.body, [&](node_id n) {
+    return g.kind(n) != op::load || g.arg(n, 0) != writer.define || is_same(g, n, result_of(g, writer));
   });
-  return own;
 }
 
 bool has_one_panel(const facts& known, const stage& s) {
@@ -77,7 +69,7 @@ bool has_one_panel(const facts& known, const stage& s) {
 
 bool have_one_tile(graph& g, const stage& a, const stage& b) {
   const pair_tile_form &f = a.pairs(), &h = b.pairs();
-  if (f.rows != h.rows || f.walk != h.walk || a.loops != b.loops || a.parallel != b.parallel || a.chunk != b.chunk)
+  if (f.rows != h.rows || f.walk != h.walk || a.loops != b.loops || a.parallel != b.parallel || a.task != b.task)
     return false;
   const pair_parts own = parts_of_pairs(g, a), other = parts_of_pairs(g, b);
   const auto same = [](const row_range& r, const row_range& q) {

@@ -7,9 +7,9 @@
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/cost.hpp>
+#include <sheaf/jit/plan/partial_results.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
-#include <sheaf/jit/plan/split.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
@@ -48,12 +48,10 @@ bool may_share_table(const context& c, const stage& s, const std::vector<node_id
   const node_id n = s.body, rows = trips_of(g, s.owned), inner = walk.back();
   if (monoid_of(g, n) != monoid::sum || g.type(n) != element::i64 || g.type(s.define) != element::i64) return false;
   if (s.indices.size() != 1 || g.kind(rows) != op::constant || g[rows].attribute > tables::shared_rows) return false;
-  if (holds(g, g.arg(n, 0), op::reduce) || holds(g, g.arg(n, 1), op::reduce)) return false;
-  bool inside = std::ranges::all_of(walk, [&](node_id idx) { return is_closed(g, idx); });
-  for (int k = 0; k < 2; ++k)
-    for_each_node(g, g.arg(n, k), [&](node_id x) { inside = inside && (g.kind(x) != op::load || is_inside(g, x)); });
+  if (!std::ranges::all_of(walk, [&](node_id idx) { return is_closed(g, idx); })) return false;
+  if (!is_safe(g, g.arg(n, 0)) || !is_safe(g, g.arg(n, 1))) return false;
   const node_id at = rows_of(g, s).at;
-  return inside && at != no_node && g.free[at].has(g.ordinal(inner)) && may_vectorise(g, n, inner);
+  return at != no_node && g.free[at].has(g.ordinal(inner)) && may_vectorise(g, n, inner);
 }
 std::int64_t block_of_group(const context& c, const stage& s, node_id cut) {
   const auto& [g, known, before] = c;

@@ -12,7 +12,7 @@ inline node_id rows_of_chunk(graph& g, const slice_lists& l) {
 }
 
 inline node_id chunks_of(graph& g, const slice_lists& l) {
-  return pieces_of_size(g, trips_of(g, l.owned), rows_of_chunk(g, l));
+  return ceil_quotient(g, trips_of(g, l.owned), rows_of_chunk(g, l));
 }
 
 // A chunk has as many rows as a task takes of elements, if that leaves enough tasks: computed in the kernel, so that it

@@ -21,17 +21,6 @@ std::int64_t short_slice_rows(const facts& known) { return known.call().force_fo
 
 // ---- conditions as ranges
 
-// Does nothing in e read outside of its tensor, whatever the conditions around say?
-bool is_safe(graph& g, node_id e) {
-  std::vector<node_id> loads;
-  bool plain = true;
-  for_each_node(g, e, [&](node_id n) {
-    if (g.kind(n) == op::reduce) plain = false;
-    if (g.kind(n) == op::load) loads.push_back(n);
-  });
-  return plain && std::all_of(loads.begin(), loads.end(), [&](node_id n) { return is_inside(g, n); });
-}
-
 struct bound_by_data {
   node_id index = no_node, low = no_node, high = no_node, rest = no_node;
 };
@@ -111,8 +100,7 @@ node_id joined(graph& g, node_id n) {
   if (g.type(a) != g.type(b) || is_true(g, g.arg(a, 1)) || g[a].count != 3 || g[b].count != 3) return no_node;
   const node_id i = g.arg(a, 2), k = g.arg(b, 2);
   if (!known_equal(g, g.arg(i, 0), g.arg(k, 0)) || !known_equal(g, g.arg(i, 1), g.arg(k, 1))) return no_node;
-  bool captured = false;
-  for_each_node(g, b, [&](node_id q) { captured = captured || (q == i && i != k); });
+  const bool captured = any_node(g, b, [&](node_id q) { return q == i && i != k; });
   if (captured) return no_node;
   replacement put(g, proofs::kept);
   put.add(k, i);
@@ -301,11 +289,7 @@ bool take_per_slice(const context& c, stage& s) {
     if (!g.free[n].has(g.ordinal(s.owned)) && has_closed_ranges(g, n) && !in_place) inner = n;  // the last: outermost
   }
   if (inner == no_node) return false;
-  stage like = s;
-  like.vector = no_node;
-  const node_id value =
-      stored(c, inner, {"materialised", like, "it depends on the slice, not on the row: once for each slice"});
-  replace_in(g, s, inner, value);
+  store_by_itself(c, s, inner, "it depends on the slice, not on the row: once for each slice", false);
   return true;
 }
 

@@ -324,8 +324,7 @@ class recurrence {
 node_id take_moved(const context& c, node_id n, const stage& s) {
   graph& g = c.g;
   if (monoid_of(g, n) != monoid::sum || g[n].count != 3 || !has_closed_ranges(g, n)) return no_node;
-  bool meets = false;  // an extremum
-  for_each_node(g, n, [&](node_id q) { meets = meets || is_extremum(g, q); });
+  const bool meets = any_node(g, n, [&](node_id q) { return is_extremum(g, q); });
   const moved_range m = meets ? moved_of(g, n) : moved_range{};
   if (m.p == no_node) return no_node;
   replacement put(g, m.vouched ? proofs::kept : proofs::known), back(g);

@@ -206,19 +206,7 @@ inline node_id load_in_parts(graph& g, node_id load) {
 inline bool take_wrapped(const context& c, stage& s) {
   graph& g = c.g;
   if (c.known.call().gpu || s.how != way::map) return false;
-  std::vector<node_id> loads;
-  for_each_node(g, s.body, [&](node_id n) {
-    if (g.kind(n) == op::load) loads.push_back(n);
-  });
-  replacement all(g, proofs::kept);
-  bool any = false;
-  for (const node_id n : loads) {
-    const node_id parts = load_in_parts(g, n);
-    if (parts != n) all.rename(n, parts);
-    any = any || parts != n;
-  }
-  if (any) s.body = all(s.body);
-  return any;
+  return rewrite_loads(g, s.body, [&](node_id n) { return load_in_parts(g, n); });
 }
 
 }  // namespace sheaf::inline v0_1::plan

@@ -100,23 +100,14 @@ node_id nested(graph& g, node_id n, const scatter_form& form) {
 // A sum whose subscripts are moved inside a tensor, as sums that are no scatters; n itself where it is none.
 node_id solved(graph& g, node_id n) {
   const node_id sums = moved_inside(g, n)();
-  bool scatters = false;
-  for_each_node(g, sums, [&](node_id r) {
-    scatters = scatters || (g.kind(r) == op::reduce && scatter_of(g, r).how != way::map);
-  });
+  const bool scatters =
+      any_node(g, sums, [&](node_id r) { return g.kind(r) == op::reduce && scatter_of(g, r).how != way::map; });
   return scatters ? n : sums;
 }
 
 // A value that two kernels compute to the same bits: what memory holds, or an integer.
 bool is_exact(const graph& g, node_id value) {
   return !is_floating(g.type(value)) || g.kind(without_cast(g, value)) == op::load;
-}
-
-// Does it read only what is inside, whatever guards it?
-bool reads_anywhere(graph& g, node_id value) {
-  bool anywhere = has_closed_ranges(g, value) && !holds(g, value, op::reduce);
-  for_each_node(g, value, [&](node_id n) { anywhere = anywhere && (g.kind(n) != op::load || is_inside(g, n)); });
-  return anywhere;
 }
 
 // The place of an extremum by key, as a scatter: the first of those places where the value is the extremum of its row.
@@ -131,7 +122,7 @@ node_id position_by_key(const context& c, const stage& s, node_id n) {
   stage like = s;
   like.vector = no_node;
   if (!is_exact(g, value)) {
-    if (!reads_anywhere(g, value)) return n;
+    if (!has_closed_ranges(g, value) || !is_safe(g, value)) return n;
     value = stored(c, value, {"materialised", like, "compared with the extremum of its key"});
   }
   value = cast_to(g, numerics::accumulated(g.type(value)), value);
@@ -271,8 +262,7 @@ bool take_scatter(const context& c, stage& s) {
       return true;
     }
     const element type = g.type(n);
-    const bool narrow = type == element::f16 || type == element::bf16;
-    if (n == s.body && !narrow) {
+    if (n == s.body && !is_half(type)) {
       if (s.how != way::map) continue;
       if (const node_id same = stored_before(c, s); same != no_node) {
         s.body = same;
@@ -285,9 +275,10 @@ bool take_scatter(const context& c, stage& s) {
                               : "range scatter: its condition is a range made of data; tasks own rows");
       continue;  // the other rules lay out what they store along the loops of the map
     }
-    const node_id wide = narrow ? intern_reduce(g, monoid_of(g, n), element::f32, cast_to(g, element::f32, g.arg(n, 0)),
-                                                g.arg(n, 1), bound_indices(g, n))
-                                : n;
+    const node_id wide =
+        is_half(type) ? intern_reduce(g, monoid_of(g, n), element::f32, cast_to(g, element::f32, g.arg(n, 0)),
+                                      g.arg(n, 1), bound_indices(g, n))
+                      : n;
     stage like = s;
     like.vector = along_rows(g, s, n, form.owned);
     const node_id at = stored(c, wide, {"scattered", like, "a scatter inside an expression"});

@@ -19,9 +19,9 @@ using namespace tuning::segmented_tiles;
 
 // What depends on the slice alone and takes longer than a load: the outermost first. Not what is read where data says,
 // which may be nowhere for a slice without rows.
-class of_slices {
+class part_of_slice {
  public:
-  of_slices(const graph& g, node_id slice) : g_(g), slice_(slice) {}
+  part_of_slice(const graph& g, node_id slice) : g_(g), slice_(slice) {}
   node_id operator()(node_id n) {
     if (g_.kind(n) == op::define || g_.kind(n) == op::extent || !seen_.insert(n).second) return no_node;
     index_set own;
@@ -69,13 +69,10 @@ bool take_rows_of_slices(const context& c, stage& s) {
     return false;
   const bool force = known.call().force_for_tests;
   if (!force && *count < least_rows) return false;
-  const node_id value = g.arg(s.body, 0), own = of_slices(g, f.slice)(value);
+  const node_id value = g.arg(s.body, 0), own = part_of_slice(g, f.slice)(value);
   if (holds(g, value, op::reduce) && own == no_node) return false;
   if (own != no_node) {
-    stage like = s;
-    like.vector = no_node;
-    const node_id of_slice = stored(c, own, {"materialised", like, "it depends on the slice, not on the row"});
-    replace_in(g, s, own, of_slice);
+    store_by_itself(c, s, own, "it depends on the slice, not on the row: once for each slice", false);
     return true;
   }
   if (!may_vectorise(g, value, f.walk)) return false;

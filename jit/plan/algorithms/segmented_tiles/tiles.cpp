@@ -31,18 +31,11 @@ class tiling {
   tiling(const context& c, stage& s) : c_(c), g_(c.g), known_(c.known), s_(s) {}
 
   bool operator()() {
-    std::vector<node_id> all;
-    for_each_node(g_, s_.body, [&](node_id n) {
-      if (g_.kind(n) == op::reduce) all.push_back(n);
-    });
+    const std::vector<node_id> all = reductions_in(g_, s_.body);
     for (const node_id n : all) {
       if (!may_tile(n)) continue;
       if (all.size() == 1) return tile(), true;
-      stage like = s_;
-      like.vector = no_node;
-      replacement put(g_);
-      put.add(n, stored(c_, n, {"materialised", like, "its slices are taken by tiles of rows"}));
-      s_.body = put(s_.body);
+      store_by_itself(c_, s_, n, "its slices are taken by tiles of rows", false);
       return true;
     }
     return false;
@@ -173,7 +166,7 @@ bool plans_tiles(const facts& known) {
 }
 
 node_id tiles_of(graph& g, const tile_form& f) {
-  return make(g, op::maximum, pieces_of(g, g.arg(f.walk, 1), f.size), integer(g, 1));
+  return make(g, op::maximum, ceil_quotient(g, g.arg(f.walk, 1), f.size), integer(g, 1));
 }
 
 bool take_tiles(const context& c, stage& s) {

@@ -116,13 +116,9 @@ node_id with_numbers(graph& g, node_id e, std::span<const window> windows) {
 node_id simplified_term(graph& g, node_id term, std::span<const window> windows, node_id lane) {
   if (std::ranges::none_of(windows, [](const window& w) { return w.extent != no_node; })) return term;
   term = without_lanes(g, with_numbers(g, term, windows), lane);
-  std::vector<node_id> loads;
-  for_each_node(g, term, [&](node_id n) {
-    if (g.kind(n) == op::load && !is_proven(g, n)) loads.push_back(n);
-  });
   replacement proof = around_indices(g, term);
-  for (const node_id n : loads)
-    if (is_true(g, with_numbers(g, inside_condition(g, n), windows))) proof.add(n, proven(g, n));
+  for (const node_id n : loads_in(g, term))
+    if (!is_proven(g, n) && is_true(g, with_numbers(g, inside_condition(g, n), windows))) proof.add(n, proven(g, n));
   return proof(term);
 }
 

@@ -5,10 +5,11 @@
 #include <set>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/stencil/small_windows.hpp>
+#include <sheaf/jit/plan/closed_bounds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
-#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -21,18 +22,12 @@ using namespace tuning::stencil;
 
 // Does a load in n step over elements along `lane`, and idx walk beside it?
 bool strides(graph& g, node_id n, node_id lane, node_id idx) {
-  bool found = false;
-  std::vector<node_id> loads;
-  for_each_node(g, n, [&](node_id e) {
-    if (g.kind(e) == op::load) loads.push_back(e);
-  });
-  for (const node_id e : loads) {
+  return std::ranges::any_of(loads_in(g, n), [&](node_id e) {
     const node_id last = g.arg(e, g[e].count - 1);
-    if (g[e].count < 2 || !g.free[last].has(g.ordinal(lane)) || !g.free[last].has(g.ordinal(idx))) continue;
+    if (g[e].count < 2 || !uses(g, last, lane) || !uses(g, last, idx)) return false;
     const line l = split_affine(g, last, lane);
-    found = found || !l.affine || l.slope > 1;
-  }
-  return found;
+    return !l.affine || l.slope > 1;
+  });
 }
 
 // The bound indices of n to be written out; nothing where n has to stay as it is.
@@ -171,12 +166,11 @@ bool take_stencil(const context& c, stage& s) {
     }
   }
   if (count == 0 || count > 2 * most_terms) return false;
-  bool lanes = true;
-  for_each_node(g, body, [&](node_id n) {
-    lanes = lanes && !(g.kind(n) == op::index && n != lane && g.free[n].has(g.ordinal(lane)));
-    lanes = lanes && !(g.kind(n) == op::reduce && row(monoid_of(g, n)).position);
-  });
-  if (!lanes) return false;
+  const auto has_no_lanes = [&](node_id n) {
+    return (g.kind(n) == op::index && n != lane && uses(g, n, lane)) ||
+           (g.kind(n) == op::reduce && row(monoid_of(g, n)).position);
+  };
+  if (any_node(g, body, has_no_lanes)) return false;
   s.body = body;
   s.how = way::stencil;
   s.reasons.push_back("windows along its last index: " + std::to_string(count) + " points unrolled");
@@ -204,24 +198,6 @@ void schedule_stencil(graph& g, const facts& known, stage& s) {
 
 namespace {
 
-// The least or greatest value of e whatever its indices, an expression without any; nothing where that takes more than
-// going by monotonic steps.
-node_id extreme(graph& g, node_id e, bool greatest) {
-  if (g.free[e].empty()) return holds(g, e, op::load) ? no_node : e;
-  const op kind = g.kind(e);
-  const auto both = [&](bool first, bool second) {
-    const node_id a = extreme(g, g.arg(e, 0), first), b = extreme(g, g.arg(e, 1), second);
-    return a == no_node || b == no_node ? no_node : make(g, kind, a, b);
-  };
-  if (kind == op::index && !is_unbound(g, e))
-    return extreme(g, greatest ? make(g, op::add, g.arg(e, 1), integer(g, -1)) : g.arg(e, 0), greatest);
-  if (kind == op::add || kind == op::minimum || kind == op::maximum) return both(greatest, greatest);
-  if (kind == op::sub) return both(greatest, !greatest);
-  const bool by_constant = kind == op::mul || kind == op::quotient ? is_constant(g, g.arg(e, 1)) : false;
-  if (by_constant && g[g.arg(e, 1)].attribute > 0) return both(greatest, greatest);
-  return no_node;
-}
-
 // The range that a narrowed one lies in: of its ends, the arms that depend on no index, or what they are at most.
 struct closed_range {
   node_id low = no_node, high = no_node;
@@ -231,13 +207,12 @@ closed_range hull_of(graph& g, node_id idx) {
   std::vector<node_id> lows, highs;
   arms(g, g.arg(idx, 0), op::maximum, lows);
   arms(g, g.arg(idx, 1), op::minimum, highs);
-  const auto closed = [&](node_id e) { return g.free[e].empty() && !holds(g, e, op::load); };
   for (const node_id e : lows)
-    if (r.low == no_node && closed(e)) r.low = e;
+    if (r.low == no_node && is_uniform(g, e)) r.low = e;
   for (const node_id e : highs)
-    if (r.high == no_node && closed(e)) r.high = e;
-  if (r.low == no_node) r.low = extreme(g, g.arg(idx, 0), false);
-  if (r.high == no_node) r.high = extreme(g, g.arg(idx, 1), true);
+    if (r.high == no_node && is_uniform(g, e)) r.high = e;
+  if (r.low == no_node && is_formula(g, g.arg(idx, 0))) r.low = closed_bounds_of(g, g.arg(idx, 0)).least;
+  if (r.high == no_node && is_formula(g, g.arg(idx, 1))) r.high = closed_bounds_of(g, g.arg(idx, 1)).most;
   return r;
 }
 

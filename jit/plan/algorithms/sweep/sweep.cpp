@@ -44,9 +44,7 @@ class widening {
 
  private:
   bool uses_fold(node_id root) const {
-    bool found = false;
-    for_each_node(g_, root, [&](node_id n) { found = found || n == fold_; });
-    return found;
+    return any_node(g_, root, [&](node_id n) { return n == fold_; });
   }
 
   graph& g_;
@@ -115,13 +113,13 @@ class sweeping {
     const auto rows = known_.value(g_.arg(f_.rows, 1));
     if (!rows || *rows < 1 || !fits(*rows)) return false;
     const node_id deep = listed();
-    const node_id all = pieces_of(g_, g_.arg(f_.rows, 1), f_.block), groups = pieces_of(g_, all, f_.radix);
+    const node_id all = ceil_quotient(g_, g_.arg(f_.rows, 1), f_.block), groups = ceil_quotient(g_, all, f_.radix);
     int lanes = 4;
     while (lanes < most_lanes && lanes < known_.trips(columns_)) lanes *= 2;
     const node_id across = make(g_, op::sub, g_.arg(columns_, 1), g_.arg(columns_, 0));
     table({integer(g_, f_.scatters ? 1 : tables_of_blocks), all}, columns_);
     table({levels(groups), groups}, columns_);
-    table({pieces_of(g_, across, lanes), integer(g_, f_.ring)},
+    table({ceil_quotient(g_, across, lanes), integer(g_, f_.ring)},
           fresh_index(g_, f_.rows, integer(g_, 0), integer(g_, lanes)));
     stage one = s_;
     one.how = way::sweep;

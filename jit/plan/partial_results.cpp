@@ -1,0 +1,148 @@
+#include <sheaf/jit/plan/partial_results.hpp>
+
+#include <algorithm>
+
+#include <sheaf/jit/numerics/numerics.hpp>
+#include <sheaf/jit/plan/cost.hpp>
+#include <sheaf/jit/plan/cuts.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/stages.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+namespace {
+
+namespace blocks = numerics::split;
+
+// How much a term of n reduces by itself: the most that a reduction inside runs over.
+amount nested_trips(const graph& g, const facts& known, node_id n) {
+  amount most = 1;
+  for_each_node(g, g.arg(n, 0), [&](node_id q) {
+    if (g.kind(q) != op::reduce) return;
+    const bool meets = g.free[q].meets(set_of(g, bound_indices(g, n)));
+    if (meets) most = max(most, known.trips(set_of(g, bound_indices(g, q))));
+  });
+  return most;
+}
+
+// The same of rows that a stage before has folded for it: blocks of rows that a cache holds are walked by both.
+amount folded_before(const context& c, node_id n) {
+  amount most = 1;
+  for (const stage& s : c.before) {
+    if (s.made != origin::for_lanes || c.g.kind(s.body) != op::reduce) continue;
+    const auto bound = bound_indices(c.g, s.body);
+    const bool whole = std::ranges::all_of(bound, [&](node_id idx) { return is_closed(c.g, idx); });
+    if (whole && reads(c.g, c.g.arg(n, 0), s.define)) most = max(most, c.known.trips(set_of(c.g, bound)));
+  }
+  return most;
+}
+
+amount output_bytes(const graph& g, const facts& known) {
+  amount all = 0;
+  for (const node_id define : g.outputs) {
+    index_set own;
+    for (int d = 0; d < tensor_rank(g, define); ++d) own.insert(g.ordinal(g.arg(define, 1 + d)));
+    all += known.trips(own) * row(g.type(define)).bytes;
+  }
+  return all;
+}
+
+}  // namespace
+
+row_blocks blocks_of(graph& g, node_id n, node_id cut, std::int64_t block) {
+  const node_id size = integer(g, block), low = g.arg(cut, 0), high = g.arg(cut, 1);
+  const node_id room = make(g, op::add, make(g, op::sub, high, low), integer(g, block - 1));
+  const text_range own = g.names[static_cast<int>(index_name(g, cut))];
+  std::string name(g.text.data() + own.first, static_cast<std::size_t>(own.size));
+  name += "_block";
+  const node_id p = index(g, g.name(name.data(), static_cast<int>(name.size())), index_serial(g, cut), integer(g, 0),
+                          make(g, op::quotient, room, size));
+  const node_id start = make(g, op::add, low, make(g, op::mul, p, size));
+  const node_id end = make(g, op::minimum, make(g, op::add, start, size), high);
+  const node_id part = unused_index(g, cut, start, end, indices_in(g, n));
+  return {cut, part, p, block};
+}
+
+partial_results::partial_results(const context& c, node_id n, const stage& s)
+    : c_(c), g_(c.g), known_(c.known), n_(n), s_(s), bound_(bound_indices(c.g, n)) {}
+
+bool partial_results::choose() {
+  index_set all = set_of(g_, bound_);
+  const amount nested = nested_trips(g_, known_, n_), line = known_.for_groups() ? 1 : lines_of_term(g_, n_);
+  const amount within = max(nested * folded_before(c_, n_), line);
+  elements_ = known_.trips(all);
+  results_ = known_.trips(g_.free[n_]);
+  if (!all_of({{elements_ * within * results_, known_.elements(blocks::from)}, {elements_, blocks::fewest_elements}}))
+    return false;
+  for (const node_id idx : bound_) {
+    if (!may_be_cut(c_, n_, idx)) continue;
+    const amount tasks = cut_ == no_node ? amount(0) : known_.trips(cut_);
+    if (tasks < known_.tasks(blocks::enough_tasks) && known_.trips(idx) > 8 * tasks) cut_ = idx;
+  }
+  if (cut_ == no_node || known_.trips(cut_) < 2) return false;
+  inner_ = elements_ * nested / known_.trips(cut_);
+  const amount row_cost = elements_ * within / known_.trips(cut_) * max(1, min(results_, blocks::most_results));
+  const double wanted = known_.tasks(blocks::enough_tasks);
+  while (block_ * row_cost < known_.elements(blocks::block_elements) ||
+         (known_.for_groups() && known_.trips(cut_) * max(1, results_ / blocks::many_results) > block_ * wanted))
+    block_ *= 2;
+  // Within outer loops a block is a part of each of their rows.
+  while (cut_ != bound_.front() && block_ < blocks::part_of_row &&
+         known_.trips(cut_) >= numerics::enough_tasks * 2 * block_)
+    block_ *= 2;
+  if (results_ > blocks::many_results)
+    block_ = std::max<std::int64_t>(block_, blocks::rows_of_many);  // partial results cost as much to move as the data
+  while (!known_.for_groups() && parts_bytes() > (blocks::most_bytes + output_bytes(g_, known_)) / 2 &&
+         known_.trips(cut_) >= 2 * blocks::fewest_blocks * block_)
+    block_ *= 2, larger_ = true;
+  return known_.trips(cut_) >= 2 * block_;
+}
+
+amount partial_results::parts_bytes() const { return results_ * row(g_.type(n_)).bytes * known_.trips(cut_) / block_; }
+
+node_id partial_results::parts_of(const row_blocks& rows, monoid fold, element type, node_id body, node_id condition,
+                                  bool narrow) {
+  replacement put(g_, proofs::kept);
+  put.add(cut_, rows.part);
+  body = put(body);
+  if (g_.kind(body) != op::tuple && type != g_.type(body)) body = cast_to(g_, type, body);
+  condition = put(condition);
+  std::vector<node_id> bound = bound_;
+  for (node_id& idx : bound) idx = put(idx);
+  const bool in_sums = larger_ && bound.size() == 1 && blocks::sums_sums(fold, type, rows.size);
+  const node_id flat =
+      narrow ? narrow_sum(body, condition, bound) : intern_reduce(g_, fold, type, body, condition, bound);
+  const node_id folded = in_sums && !narrow ? sum_of_sums(rows, type, body, condition) : flat;
+  const std::string reason = "blocks of " + std::to_string(rows.size) + ": " + count_text(elements_) +
+                             " elements for each of " + count_text(results_) + " results";
+  const node_id parts = stored(c_, folded, {"partial", s_, reason, origin::partial});
+  stage& made = stage_behind(c_, parts);
+  made.rows = rows;
+  if (folded != flat) made.sum_of_sums = folded, made.flat = flat;
+  return parts;
+}
+
+node_id partial_results::narrow_sum(node_id body, node_id condition, const std::vector<node_id>& bound) {
+  return intern_reduce(g_, monoid::sum, element::f64, cast_to(g_, element::f64, body), condition, bound,
+                       numerics::narrow_lanes);
+}
+
+node_id partial_results::sum_of_sums(const row_blocks& rows, element type, node_id body, node_id condition) {
+  const node_id low = g_.arg(rows.part, 0), high = g_.arg(rows.part, 1);
+  const node_id some = fresh_index(g_, rows.part, integer(g_, 0), integer(g_, rows.size / blocks::rows_in_a_row));
+  const node_id start = make(g_, op::add, low, make(g_, op::mul, some, integer(g_, blocks::rows_in_a_row)));
+  const node_id end = make(g_, op::minimum, make(g_, op::add, start, integer(g_, blocks::rows_in_a_row)), high);
+  const node_id walk = fresh_index(g_, rows.part, start, end);
+  replacement put(g_, proofs::kept);
+  put.add(rows.part, walk);
+  const node_id sum = intern_reduce(g_, monoid::sum, type, put(body), put(condition), {walk});
+  return intern_reduce(g_, monoid::sum, type, sum, truth(g_, true), {some});
+}
+
+node_id partial_results::total(node_id parts, element type, node_id over) {
+  const monoid fold = monoid_of(g_, n_);
+  const element wider = numerics::joined(fold, type);
+  return cast_to(g_, type, intern_reduce(g_, fold, wider, cast_to(g_, wider, parts), truth(g_, true), {over}));
+}
+
+}  // namespace sheaf::inline v0_1::plan

@@ -1,0 +1,39 @@
+// The blocks in which a long reduction is folded, and the stages of what they come to. See split.hpp.
+#pragma once
+#include <sheaf/jit/plan/plan.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+// Blocks of so many iterations of a bound index of n, and an index over those of one.
+row_blocks blocks_of(graph& g, node_id n, node_id cut, std::int64_t block);
+
+class partial_results {
+ protected:
+  partial_results(const context& c, node_id n, const stage& s);
+
+  // The outermost index with a closed range and enough iterations, and how many of them make a block.
+  bool choose();
+  // A stage of partial results, as the load of one of them.
+  node_id parts_of(const row_blocks& rows, monoid fold, element type, node_id body, node_id condition,
+                   bool narrow = false);
+  // Kept in f64, and summed in f32 while in lanes.
+  node_id narrow_sum(node_id body, node_id condition, const std::vector<node_id>& bound);
+  node_id total(node_id parts, element type, node_id over);
+
+  const context c_;
+  graph& g_;
+  const facts& known_;
+  const node_id n_;
+  const stage& s_;
+  const std::vector<node_id> bound_;
+  node_id cut_ = no_node;
+  std::int64_t block_ = 1;
+  bool larger_ = false;  // than it would be for speed
+  amount elements_ = 0, results_ = 0, inner_ = 0;
+
+ private:
+  amount parts_bytes() const;
+  node_id sum_of_sums(const row_blocks& rows, element type, node_id body, node_id condition);
+};
+
+}  // namespace sheaf::inline v0_1::plan

@@ -1,0 +1,218 @@
+// Walks over expressions, and what planning asks of them: who is inside, what they depend on, over which ranges.
+// Definitions are closed, so no walk goes into one through a load.
+#pragma once
+#include <algorithm>
+#include <unordered_set>
+#include <vector>
+
+#include <sheaf/dsl/passes/reduce.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
+#include <sheaf/jit/plan/bounds.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+// Calls visit(node) once for each node of an expression, arguments first; ranges of bound indices belong to it.
+template <class Visit>
+void for_each_node(const graph& g, node_id root, Visit&& visit) {
+  std::unordered_set<node_id> seen;
+  const auto walk = [&](auto&& self, node_id n) -> void {
+    if (!seen.insert(n).second) return;
+    for (int k = g.kind(n) == op::load ? 1 : 0; k < g[n].count; ++k)
+      if (g.kind(n) != op::extent) self(self, g.arg(n, k));
+    visit(n);
+  };
+  walk(walk, root);
+}
+
+// Does the test hold of any of them, or of all? Asked in that order, until it is known.
+template <class Test>
+bool any_node(const graph& g, node_id root, Test&& test) {
+  std::unordered_set<node_id> seen;
+  const auto walk = [&](auto&& self, node_id n) -> bool {
+    if (!seen.insert(n).second) return false;
+    for (int k = g.kind(n) == op::load ? 1 : 0; k < g[n].count; ++k)
+      if (g.kind(n) != op::extent && self(self, g.arg(n, k))) return true;
+    return test(n);
+  };
+  return walk(walk, root);
+}
+template <class Test>
+bool all_nodes(const graph& g, node_id root, Test&& test) {
+  return !any_node(g, root, [&](node_id n) { return !test(n); });
+}
+
+inline bool holds(const graph& g, node_id root, op kind) {
+  return any_node(g, root, [&](node_id n) { return g.kind(n) == kind; });
+}
+
+// Does an expression load from this tensor?
+inline bool reads(const graph& g, node_id root, node_id tensor) {
+  return any_node(g, root, [&](node_id n) { return g.kind(n) == op::load && g.arg(n, 0) == tensor; });
+}
+
+inline std::vector<node_id> nodes_in(const graph& g, node_id root, op kind) {
+  std::vector<node_id> list;
+  for_each_node(g, root, [&](node_id n) {
+    if (g.kind(n) == kind) list.push_back(n);
+  });
+  return list;
+}
+// The reductions in an expression, those inside others first.
+inline std::vector<node_id> reductions_in(const graph& g, node_id root) { return nodes_in(g, root, op::reduce); }
+inline std::vector<node_id> loads_in(const graph& g, node_id root) { return nodes_in(g, root, op::load); }
+
+// Does nothing in e read outside of its tensor, whatever the conditions around say?
+inline bool is_safe(graph& g, node_id e) {
+  return !holds(g, e, op::reduce) && std::ranges::all_of(loads_in(g, e), [&](node_id n) { return is_inside(g, n); });
+}
+
+// The loads whose values say which row `load` is of. Those of an index's range do not: its rows lie one after the
+// other.
+inline std::vector<node_id> index_operands(const graph& g, node_id load) {
+  std::vector<node_id> names;
+  std::unordered_set<node_id> seen;
+  const auto walk = [&](auto&& self, node_id n) -> void {
+    if (g.kind(n) == op::index || g.kind(n) == op::extent || !seen.insert(n).second) return;
+    if (g.kind(n) == op::load) names.push_back(n);
+    for (int k = g.kind(n) == op::load ? 1 : 0; k < g[n].count; ++k) self(self, g.arg(n, k));
+  };
+  for (int k = 1; k < g[load].count; ++k) walk(walk, g.arg(load, k));
+  return names;
+}
+
+// Does data say where a load goes in a dimension, or in its last one, so that each place is a line of its own? Data
+// that an index's range depends on counts here, too.
+inline bool data_names(const graph& g, node_id load, int dimension) {
+  return holds(g, g.arg(load, 1 + dimension), op::load);
+}
+inline bool data_names_last(const graph& g, node_id load) {
+  return g[load].count > 1 && data_names(g, load, g[load].count - 2);
+}
+
+// Does the expression depend on the index?
+inline bool uses(const graph& g, node_id e, node_id idx) { return g.free[e].has(g.ordinal(idx)); }
+
+inline node_id without_cast(const graph& g, node_id n) { return g.kind(n) == op::cast ? g.arg(n, 0) : n; }
+
+inline bool is_function(const graph& g, node_id n) {
+  return is_elementwise(g.kind(n)) && row(g.kind(n)).cost == op_cost::function;
+}
+
+// Do two indices run over the same values?
+inline bool same_range(const graph& g, node_id a, node_id b) {
+  return a == b || (known_equal(g, g.arg(a, 0), g.arg(b, 0)) && known_equal(g, g.arg(a, 1), g.arg(b, 1)));
+}
+
+// An elementwise expression with an op in it, outside of what it loads or reduces, that takes more than a few
+// instructions.
+inline bool is_slow(const graph& g, node_id n) {
+  std::vector<node_id> open{n};
+  std::unordered_set<node_id> seen{n};  // each shared node is visited once
+  while (!open.empty()) {
+    const node_id e = open.back();
+    open.pop_back();
+    if (!is_elementwise(g.kind(e))) continue;
+    if (row(g.kind(e)).cost != op_cost::few) return true;
+    for (int k = 0; k < g[e].count; ++k)
+      if (seen.insert(g.arg(e, k)).second) open.push_back(g.arg(e, k));
+  }
+  return false;
+}
+
+// The bound indices of a reduction.
+inline std::vector<node_id> bound_indices(const graph& g, node_id reduce) {
+  std::vector<node_id> list;
+  for (int k = 2; k < g[reduce].count; ++k) list.push_back(g.arg(reduce, k));
+  return list;
+}
+
+inline index_set set_of(const graph& g, const std::vector<node_id>& indices) {
+  index_set set;
+  for (const node_id idx : indices) set.insert(g.ordinal(idx));
+  return set;
+}
+
+// Ranges that depend on another bound index run inside it; the lanes run innermost.
+inline std::vector<node_id> nesting_order(const graph& g, std::vector<node_id> list, node_id lane = no_node) {
+  std::vector<node_id> sorted;
+  if (lane != no_node) std::erase(list, lane);
+  while (!list.empty()) {
+    const auto free_of_others = [&](node_id idx) {
+      return std::none_of(list.begin(), list.end(),
+                          [&](node_id o) { return o != idx && g.free[idx].has(g.ordinal(o)); });
+    };
+    auto next = std::find_if(list.begin(), list.end(), free_of_others);
+    if (next == list.end()) next = list.begin();
+    sorted.push_back(*next);
+    list.erase(next);
+  }
+  if (lane != no_node) sorted.push_back(lane);
+  return sorted;
+}
+
+inline std::vector<node_id> indices_of(const graph& g, const index_set& set) {
+  std::vector<node_id> list;
+  for (int o = 0; o < g.indices.size(); ++o)
+    if (set.has(o)) list.push_back(g.indices[o]);
+  return list;
+}
+
+// Does a reduction keep more than its result as it goes: an extreme beside its position, or a tuple?
+inline bool keeps_several(const graph& g, node_id reduce) {
+  return row(monoid_of(g, reduce)).position || folds_tuple(g, reduce);
+}
+
+inline bool is_term_by_term(const graph& g, node_id reduce) {
+  return (g[reduce].attribute & numerics::term_by_term) != 0;
+}
+// Are its terms folded in the order of its indices?
+inline bool is_folded_in_order(const graph& g, node_id reduce) {
+  return in_order(g, monoid_of(g, reduce)) || is_term_by_term(g, reduce);
+}
+
+inline bool is_extremum(const graph& g, node_id n) {
+  return g.kind(n) == op::reduce && (monoid_of(g, n) == monoid::max || monoid_of(g, n) == monoid::min);
+}
+
+// Do two reductions yield values of one state, folded over the same elements?
+inline bool same_state(const graph& g, node_id a, node_id b) {
+  const monoid x = monoid_of(g, a), y = monoid_of(g, b);
+  if (!is_own(x) || !is_own(y) || sibling(g, x, 0) != sibling(g, y, 0) || g[a].count != g[b].count) return false;
+  for (int k = 0; k < g[a].count; ++k)
+    if (g.arg(a, k) != g.arg(b, k)) return false;
+  return true;
+}
+
+// The free indices of an expression whose ranges depend on these. A reduction over one of these may stand inside the
+// loops of such an index: its range is then about the outer one of that name.
+inline std::vector<node_id> ranged_by(const graph& g, node_id n, const index_set& these) {
+  std::vector<node_id> list = indices_of(g, g.free[n]);
+  std::erase_if(list, [&](node_id idx) { return these.has(g.ordinal(idx)) || !g.free[idx].meets(these); });
+  return list;
+}
+
+inline index_set indices_in(const graph& g, node_id root) {
+  index_set all;
+  for_each_node(g, root, [&](node_id n) {
+    if (g.kind(n) == op::index) all.insert(g.ordinal(n));
+  });
+  return all;
+}
+
+// Is an expression the same whatever indices and data are?
+inline bool is_uniform(const graph& g, node_id e) { return g.free[e].empty() && !holds(g, e, op::load); }
+// Is it made of indices, extents and constants alone, one by one?
+inline bool is_formula(const graph& g, node_id e) { return !holds(g, e, op::load) && !holds(g, e, op::reduce); }
+
+// Does the range of an index depend on neither indices nor data?
+inline bool is_closed(const graph& g, node_id idx) {
+  const auto closed = [&](node_id end) { return g.free[end].empty() && is_formula(g, end); };
+  return closed(g.arg(idx, 0)) && closed(g.arg(idx, 1));
+}
+// Can a tensor hold the values of n?
+inline bool has_closed_ranges(const graph& g, node_id n) {
+  const std::vector<node_id> list = indices_of(g, g.free[n]);
+  return std::all_of(list.begin(), list.end(), [&](node_id idx) { return is_closed(g, idx); });
+}
+
+}  // namespace sheaf::inline v0_1::plan
