@@ -267,7 +267,6 @@ void emit_stream_store(function_emitter& f, Value* address, Value* bits, Align a
 
 // A line at a time; the tail is too short to be worth one.
 void emit_prefetch(function_emitter& f, const ir::statement& s) {
-  if (f.tail_mask && !f.size_optimised) return;
   if (s.how == ir::access::transposed) return emit_transposed_prefetch(f, s);
   auto& b = f.build;
   place p = place_of(f, s.target, s.subscripts, s.how, ir::none);

@@ -37,6 +37,7 @@ class body_of_lanes {
   int widest = 1;  // bytes of a lane
   int period = 1;  // of what lanes differ in
   bool gathers = false;
+  bool streams = false;  // rows of memory: half the lanes would walk them twice
 
  private:
   void collect(const ir::block& body) {
@@ -51,6 +52,7 @@ class body_of_lanes {
   }
   void walk(const ir::block& body) {
     for (const ir::statement& s : body) {
+      streams = streams || (s.kind == ir::statement_kind::prefetch && s.l2);
       if (s.kind == ir::statement_kind::append) may_be_narrower = false;
       if (s.kind == ir::statement_kind::loop && s.how_loop != ir::loop_kind::serial) may_be_narrower = false;
       if (s.kind == ir::statement_kind::instruct) walk(f_.instruction(s.id));
@@ -202,7 +204,7 @@ void emit_rest(function_emitter& f, const ir::statement& s, Value* start, Value*
   if (body.folds_lanes) f.short_rows[static_cast<std::size_t>(s.loop)] = {count, one};
   const auto few = [&] { return emit_tail(f, s, start, rest, one), std::vector<Value*>(); };
   const auto many = [&] {
-    if (body.folds_lanes)
+    if (body.folds_lanes || body.streams)
       emit_tail(f, s, start, rest);
     else
       emit_counted_loop(f, s, start, high, f.whole_lanes / 2, masked_part<2>);

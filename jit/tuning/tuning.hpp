@@ -266,6 +266,7 @@ inline constexpr double least_trips = 4;              // iterations; estimate: f
 inline constexpr std::int64_t gathered_bytes = 24576; // bytes; W1: of gathered rows, into L2
 inline constexpr std::int64_t window_bytes = 4096;    // bytes; W13: of the rows that a window reaches
 inline constexpr std::int64_t tile_bytes = 16384;     // bytes; bench_survey: of rows read at once, before they are
+inline constexpr std::int64_t column_bytes = 16384;   // bytes; bench_survey: of rows whose lanes lie apart
 inline constexpr double row_of_tile = 128;            // elements; bench_survey: shorter rows of a tile are one stream
 inline constexpr double stencil_bytes = 4096;         // bytes; W7: of each row's neighbourhood
 inline constexpr double short_row = 2048;             // elements; W9: four of them stay in an L1 of 32 KB

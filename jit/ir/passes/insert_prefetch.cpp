@@ -92,6 +92,44 @@ class prefetcher : gathered_rows {
       b.prefetch_l2(next.buffer, std::move(next.subscripts));
     }
   }
+  // Down columns in lanes: of the rows some time later, and after the last row of the lanes beside. Each row's lanes lie
+  // a row from those before, and are too few for hardware to follow.
+  void next_rows(const std::vector<place>& rows, std::int32_t number, block_builder& b) {
+    const loop_facts& loop = loops_.at(number);
+    if (loop.kind != loop_kind::serial || loop.counter == none || loop.backward || loop.trips < least_trips) return;
+    for (const place& read : rows) {
+      const auto across = std::ranges::find_if(path_, [&](std::int32_t each) {
+        return loops_.at(each).kind == loop_kind::vector && is_counter(read.subscripts.back(), each);
+      });
+      if (across == path_.end() || !is_read_once(read)) continue;
+      const loop_facts& columns = loops_.at(*across);
+      if (columns.counter == none) continue;
+      const std::int64_t bytes = columns.lanes * row(buffer_of(read.buffer).type).bytes;
+      const value next = emit(op::add, loop.counter, i64(std::max<std::int64_t>(1, column_bytes / bytes)));
+      const value wrapped = emit(op::sub, next, emit(op::sub, loop.high, loop.low));
+      const value beside = emit(op::add, columns.counter, i64(columns.lanes));
+      const value beyond = emit(op::logical_and, emit(op::less_equal, loop.high, next),
+                                emit(op::less, beside, columns.high));
+      place ahead = again(read, {{{number, select(beyond, wrapped, next)},
+                                  {*across, select(beyond, beside, columns.counter)}}});
+      b.prefetch_l2(ahead.buffer, std::move(ahead.subscripts));
+    }
+  }
+  // Does no iteration of the loops around read what another did, and no other loop?
+  bool is_read_once(const place& read) {
+    if (readers_[read.buffer] > 1) return false;
+    for (const value v : read.subscripts)
+      if (loads(v) || sources_of(v).loops.size() > 1) return false;
+    return std::ranges::all_of(path_, [&](std::int32_t around) {
+      const loop_facts& loop = loops_.at(around);
+      if (loop.jam > 1) return false;
+      const auto counts = [&](value v) { return depends_on(v, around); };
+      if (std::ranges::any_of(read.subscripts, counts)) return true;
+      return std::ranges::any_of(path_, [&](std::int32_t inner) {
+        return inner != around && (counts(loops_.at(inner).low) || counts(loops_.at(inner).high));
+      });
+    });
+  }
   // Down columns in lanes: the lanes beside.
   void next_lanes(place here, std::int32_t around, block_builder& b) {
     const loop_facts& columns = loops_.at(around);
@@ -165,6 +203,7 @@ class prefetcher : gathered_rows {
       rewrite(std::move(inside), inner);
       if (loop) prefetch_next(number, before, done, inner);
       if (loop && loops_.at(number).kind == loop_kind::vector) next_tile(rows, loops_.at(number), inner);
+      if (loop) next_rows(rows, number, inner);
       if (loop) path_.pop_back();
       blocks_.pop_back();
       inner.close();

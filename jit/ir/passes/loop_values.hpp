@@ -43,7 +43,7 @@ class loop_values {
       if (s.kind == statement_kind::instruct) {
         const instruction& i = k_.instructions[s.id];
         if (i.code == opcode::counter && loops_.at(i.target).counter == none) loops_.at(i.target).counter = s.id;
-        if (i.code == opcode::load) home_[s.id] = home;
+        if (i.code == opcode::load) home_[s.id] = home, ++readers_[i.target];
       } else if (s.kind == statement_kind::loop) {
         loops_[s.loop] = {s.how_loop, s.low, s.high, none, s.lanes, s.trips, s.backward, home, s.jam, {}};
         note(s.body, s.loop, s.loop);
@@ -145,6 +145,7 @@ class loop_values {
   kernel& k_;
   std::map<std::int32_t, loop_facts> loops_;      // by number
   std::unordered_map<value, std::int32_t> home_;  // of loads
+  std::unordered_map<std::int32_t, int> readers_;  // loads of a buffer
   std::unordered_map<value, sources> sources_;
   std::vector<std::int32_t> path_;  // the loops around
   struct open_block {
