@@ -275,6 +275,30 @@ TEST(insert_prefetch, the_next_row_where_a_row_is_read_again) {
   EXPECT_NE(halves.find("prefetch half_line x["), std::string::npos) << halves;
 }
 
+// y[j] = sum over k of x[k, j], or, where the same rows are read for each r, none: they are in a cache.
+TEST(insert_prefetch, rows_ahead_where_columns_are_in_lanes) {
+  for (const bool once : {true, false}) {
+    ir::module m{.name = "columns", .buffers = {}, .folds = {}, .kernels = {}};
+    const auto x = add_matrix(m, "x"), y = add_vector(m, "y", role::output, 0);
+    ir::kernel_builder b("columns");
+    auto& top = b.top();
+    const value zero = top.i64(0), rows = top.extent(x, 0), columns = top.extent(x, 1);
+    auto r = open(top, loop_kind::parallel, "r", zero, rows, 100);
+    const value low = once ? r.counter() : zero;
+    auto j = open(r, loop_kind::vector, "j", zero, columns, 256);
+    const value lane = j.counter(), sum = j.accumulator(element::f32, monoid::sum, true);
+    auto k = open(j, loop_kind::serial, "k", low, rows, 1000);
+    k.combine(sum, k.load(x, element::f32, {k.counter(), lane}, access::contiguous));
+    k.close();
+    j.store(y, {lane}, j.read(sum), access::contiguous);
+    j.close();
+    r.close();
+    m.kernels.push_back(std::move(b).finish());
+    const std::string text = prefetched(m);
+    EXPECT_EQ(text.find("prefetch l2 x[") != std::string::npos, once) << text;
+  }
+}
+
 // Two sums down columns, in lanes: the second loop over rows prefetches the lanes beside.
 TEST(insert_prefetch, the_lanes_beside_where_columns_are_read_again) {
   ir::module m{.name = "columns", .buffers = {}, .folds = {}, .kernels = {}};
