@@ -109,7 +109,7 @@ void kernel_lowering::tasks_of_indices(const plan::kernel_plan& k, scope& top) {
   const auto in_order = [&](const stage* s) {
     return s->how == plan::way::map && s->slices.slice == k.parallel && s->order_when != no_node;
   };
-  const auto ordered = std::find_if(stages.begin(), stages.end(), in_order);
+  const auto ordered = std::ranges::find_if(stages, in_order);
   const ir::value listed = ordered == stages.end() ? ir::none : emit((*ordered)->order_when, top);
   const ir::value first = emit(low, top),
                   end = when == no_node ? emit(high, top) : emit(make(g, op::select, when, high, low), top);

@@ -66,8 +66,8 @@ bool solve(graph& g, node_id condition, node_id lane, bounds& r) {
 bool moves_with(const graph& g, node_id place, node_id row) {
   linear l;
   collect(g, place, 1, l);
-  return std::any_of(l.terms.begin(), l.terms.end(),
-                     [&](const linear::term& t) { return t.factor != 0 && g.free[t.node].has(g.ordinal(row)); });
+  return std::ranges::any_of(
+      l.terms, [&](const linear::term& t) { return t.factor != 0 && g.free[t.node].has(g.ordinal(row)); });
 }
 
 // The place of a window's first element: what is bound within the window at the low end of its range, but for padding.

@@ -50,7 +50,7 @@ sum_of_terms normaliser_of(graph& g, node_id n) {
 
 node_id replaced(graph& g, node_id n, const std::vector<node_id>& lanes) {
   const sum_of_terms terms = normaliser_of(g, n);
-  if (terms.sum == no_node || std::find(lanes.begin(), lanes.end(), terms.lane) == lanes.end()) return no_node;
+  if (terms.sum == no_node || std::ranges::find(lanes, terms.lane) == lanes.end()) return no_node;
   const node_id a = power_of(g, n).value;
   for (const node_id lane : lanes) {
     replacement put(g, proofs::kept);

@@ -42,7 +42,7 @@ bool is_nest(const stage& s) { return s.how == way::map && s.loops.size() == 2 &
 // Do all stages walk the same two loops, and read of each other what their own lane has?
 bool share_lanes(const graph& g, const program_plan& plan, const kernel_plan& k, const stage& s) {
   if (!is_nest(s)) return false;
-  return std::all_of(k.stages.begin(), k.stages.end(), [&](int i) {
+  return std::ranges::all_of(k.stages, [&](int i) {
     const stage& writer = plan.stages[static_cast<std::size_t>(i)];
     if (!is_nest(writer) || !same_range(g, writer.vector, s.vector)) return false;
     return all_nodes(g, s.body, [&](node_id n) {
@@ -81,11 +81,10 @@ bool share_nest(graph& g, const program_plan& plan, const kernel_plan& k, stage&
     if (from != to) put.rename(from, to);
   }
   replace_in_roots(renamed, put);
-  const bool own = std::all_of(k.stages.begin(), k.stages.end(), [&](int i) {
+  const bool own = std::ranges::all_of(k.stages, [&](int i) {
     const stage& writer = plan.stages[static_cast<std::size_t>(i)];
-    return writer.loops == renamed.loops && std::all_of(renamed.loops.begin(), renamed.loops.end(), [&](node_id idx) {
-      return reads_only_at(g, renamed, writer, idx);
-    });
+    return writer.loops == renamed.loops &&
+           std::ranges::all_of(renamed.loops, [&](node_id idx) { return reads_only_at(g, renamed, writer, idx); });
   });
   if (own) s = std::move(renamed);
   return own;
@@ -275,7 +274,7 @@ bool reads_only_at(const graph& g, const stage& reader, const stage& writer, nod
     // Below a reduction over idx itself it is another one: all of its places are read at each.
     if (g.kind(n) == op::reduce) {
       const auto bound = bound_indices(g, n);
-      if (std::find(bound.begin(), bound.end(), idx) != bound.end()) only = only && !reads(g, n, writer.define);
+      if (std::ranges::find(bound, idx) != bound.end()) only = only && !reads(g, n, writer.define);
     }
     if (g.kind(n) != op::load || g.arg(n, 0) != writer.define) return;
     bool at = false;

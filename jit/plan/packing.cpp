@@ -28,7 +28,7 @@ struct packed_loops {
 void find_shared(const graph& g, node_id n, const packed_loops& of, std::vector<node_id>& list) {
   if (!uses(g, n, of.lane) || !uses(g, n, of.walk)) return;
   if (!uses(g, n, of.rows) && may_pack(g, n) && (!of.loads || g.kind(n) == op::load)) {
-    if (std::find(list.begin(), list.end(), n) == list.end()) list.push_back(n);
+    if (std::ranges::find(list, n) == list.end()) list.push_back(n);
     return;
   }
   if (g.kind(n) == op::load || g.kind(n) == op::reduce) return;

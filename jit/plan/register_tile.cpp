@@ -287,12 +287,13 @@ class choice {
   int lanes() const { return at(k_.stages.front()).lanes; }
 
   bool is_eligible() const {
-    return k_.part == 0 && k_.row == no_node && std::all_of(k_.stages.begin(), k_.stages.end(), [&](int i) {
-      const stage& s = at(i);
-      const bool loops = s.how == way::map || s.how == way::stencil;
-      return loops && s.rows.whole == no_node && s.order_when == no_node && !s.reads_block_tree &&
-             s.folded_storage.empty() && !s.short_rows && s.where != place::check && s.sort.passes == 0 && !s.atomic;
-    });
+    return k_.part == 0 && k_.row == no_node && std::ranges::all_of(k_.stages, [&](int i) {
+             const stage& s = at(i);
+             const bool loops = s.how == way::map || s.how == way::stencil;
+             return loops && s.rows.whole == no_node && s.order_when == no_node && !s.reads_block_tree &&
+                    s.folded_storage.empty() && !s.short_rows && s.where != place::check && s.sort.passes == 0 &&
+                    !s.atomic;
+           });
   }
   // Those that all stages have, over the same iterations of all reductions.
   std::vector<tiled_loop> loops_of_tile() const {
@@ -300,11 +301,11 @@ class choice {
     const stage& first = at(k_.stages.front());
     for (const node_id idx : first.loops) {
       if (idx == first.vector || (idx == k_.parallel && k_.task.chunk != 0)) continue;
-      const bool in_all = std::all_of(k_.stages.begin(), k_.stages.end(), [&](int i) {
+      const bool in_all = std::ranges::all_of(k_.stages, [&](int i) {
         const auto& loops = at(i).loops;
-        return std::find(loops.begin(), loops.end(), idx) != loops.end();
+        return std::ranges::find(loops, idx) != loops.end();
       });
-      const bool same = std::none_of(w_.reductions.begin(), w_.reductions.end(), [&](node_id n) {
+      const bool same = std::ranges::none_of(w_.reductions, [&](node_id n) {
         bool varies = uses(g_, g_.arg(n, 1), idx);
         for (const node_id bound : bound_indices(g_, n)) varies = varies || uses(g_, bound, idx);
         return varies;
@@ -322,7 +323,7 @@ class choice {
     for (const node_id n : w_.reductions) set |= set_of(g_, bound_indices(g_, n));
     for (const int i : k_.stages) {
       const auto& loops = at(i).loops;
-      for (auto l = std::find(loops.begin(), loops.end(), idx); l != loops.end(); ++l)
+      for (auto l = std::ranges::find(loops, idx); l != loops.end(); ++l)
         if (*l != idx) set.insert(g_.ordinal(*l));
     }
     return set;
@@ -330,7 +331,7 @@ class choice {
   // More or fewer lanes change no result where each is a lane.
   bool may_choose_lanes() const {
     if (vector() == no_node || !w_.lanes_are_results || known_.call().overrides.lanes != 0) return false;
-    return std::all_of(k_.stages.begin(), k_.stages.end(), [&](int i) {
+    return std::ranges::all_of(k_.stages, [&](int i) {
       const bool loops = at(i).how == way::map || walks_chains(at(i));
       return loops && at(i).vector == vector() && at(i).lanes == lanes() && k_.parallel != vector();
     });

@@ -135,7 +135,7 @@ class replacement {
 
   // A node of any other kind stands for one of the same value.
   bool keeps_proofs() {
-    return proofs_ == proofs::kept || std::all_of(added_.begin(), added_.end(), [&](const auto& pair) {
+    return proofs_ == proofs::kept || std::ranges::all_of(added_, [&](const auto& pair) {
              return g_.kind(pair.first) != op::index || lies_in_range(g_, pair.first, pair.second);
            });
   }

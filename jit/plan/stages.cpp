@@ -184,9 +184,9 @@ node_id stored(const context& c, node_id body, stored_as as) {
   std::vector<node_id> indices = indices_of(g, g.free[body]);
   const auto rank = [&](node_id idx) {
     if (idx == like.vector) return like.indices.size() + 1;
-    return static_cast<std::size_t>(std::find(like.indices.begin(), like.indices.end(), idx) - like.indices.begin());
+    return static_cast<std::size_t>(std::ranges::find(like.indices, idx) - like.indices.begin());
   };
-  std::sort(indices.begin(), indices.end(), [&](node_id a, node_id b) {
+  std::ranges::sort(indices, [&](node_id a, node_id b) {
     return rank(a) != rank(b) ? rank(a) < rank(b) : g.ordinal(a) < g.ordinal(b);
   });
   for (stage& s : c.before)
@@ -204,8 +204,7 @@ node_id stored(const context& c, node_id body, stored_as as) {
 }
 
 stage& stage_behind(const context& c, node_id loaded) {
-  return *std::find_if(c.before.begin(), c.before.end(),
-                       [&](const stage& s) { return s.define == c.g.arg(loaded, 0); });
+  return *std::ranges::find_if(c.before, [&](const stage& s) { return s.define == c.g.arg(loaded, 0); });
 }
 
 node_id known_as(graph& g, node_id value, node_id walk, const std::vector<stage>& before) {
@@ -230,7 +229,7 @@ node_id result_of(graph& g, const stage& s) {
 }
 
 bool names_all(const graph& g, node_id value, const std::vector<node_id>& indices) {
-  return std::all_of(indices.begin(), indices.end(), [&](node_id idx) { return g.free[value].has(g.ordinal(idx)); });
+  return std::ranges::all_of(indices, [&](node_id idx) { return g.free[value].has(g.ordinal(idx)); });
 }
 
 stage space(graph& g, const std::string& name, node_id body, std::vector<node_id> indices) {

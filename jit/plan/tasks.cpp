@@ -90,7 +90,7 @@ void share_map(graph& g, const facts& known, stage& s) {
     return !others.empty();
   };
   // Not those within the lanes.
-  std::vector<node_id> loops(s.loops.begin(), std::find(s.loops.begin(), s.loops.end(), s.vector));
+  std::vector<node_id> loops(s.loops.begin(), std::ranges::find(s.loops, s.vector));
   std::erase_if(loops, is_open);
   s.parallel = loop_of_tasks(known, loops, known.enough_tasks());
   if (s.vector != no_node && !is_open(s.vector) && (s.parallel == no_node || may_share_lanes(g, known, s)))

@@ -138,10 +138,9 @@ inline std::vector<node_id> nesting_order(const graph& g, std::vector<node_id> l
   if (lane != no_node) std::erase(list, lane);
   while (!list.empty()) {
     const auto free_of_others = [&](node_id idx) {
-      return std::none_of(list.begin(), list.end(),
-                          [&](node_id o) { return o != idx && g.free[idx].has(g.ordinal(o)); });
+      return std::ranges::none_of(list, [&](node_id o) { return o != idx && g.free[idx].has(g.ordinal(o)); });
     };
-    auto next = std::find_if(list.begin(), list.end(), free_of_others);
+    auto next = std::ranges::find_if(list, free_of_others);
     if (next == list.end()) next = list.begin();
     sorted.push_back(*next);
     list.erase(next);
@@ -212,7 +211,7 @@ inline bool is_closed(const graph& g, node_id idx) {
 // Can a tensor hold the values of n?
 inline bool has_closed_ranges(const graph& g, node_id n) {
   const std::vector<node_id> list = indices_of(g, g.free[n]);
-  return std::all_of(list.begin(), list.end(), [&](node_id idx) { return is_closed(g, idx); });
+  return std::ranges::all_of(list, [&](node_id idx) { return is_closed(g, idx); });
 }
 
 }  // namespace sheaf::inline v0_1::plan

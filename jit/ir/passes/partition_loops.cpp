@@ -69,7 +69,7 @@ class partition {
   bool is_outside(value v) const { return !made_.contains(v); }
 
   bool may_copy() const {
-    return std::all_of(loop_.body.begin(), loop_.body.end(), [&](const statement& s) {
+    return std::ranges::all_of(loop_.body, [&](const statement& s) {
       if (s.kind == statement_kind::loop || s.kind == statement_kind::guard || s.kind == statement_kind::append)
         return false;
       if (s.kind != statement_kind::instruct) return true;
@@ -250,8 +250,7 @@ class partition {
     for (value& v : own.subscripts) v = operand(v, b);
     for (value& v : own.more) v = operand(v, b);
     const bool scattered = s.kind == statement_kind::store && s.how == access::gather;
-    if (scattered && std::none_of(own.subscripts.begin(), own.subscripts.end(), [&](value v) { return get(v).vector; }))
-      failed_ = true;
+    if (scattered && std::ranges::none_of(own.subscripts, [&](value v) { return get(v).vector; })) failed_ = true;
     b.take(std::move(own));
   }
 
@@ -276,8 +275,7 @@ class partition {
     }
     if (i.code == opcode::load) return copy_load(id, std::move(i), b);
     for (value& v : i.args) v = operand(v, b);
-    if (i.code == opcode::elementwise)
-      i.vector = std::any_of(i.args.begin(), i.args.end(), [&](value v) { return get(v).vector; });
+    if (i.code == opcode::elementwise) i.vector = std::ranges::any_of(i.args, [&](value v) { return get(v).vector; });
     names_[id] = b.again(std::move(i));
   }
 

@@ -109,7 +109,7 @@ class extremum_sum {
     const dimension* last = nullptr;
     std::ptrdiff_t rank = -1;
     for (const dimension& d : dimensions) {
-      const auto at = std::find(s.indices.begin(), s.indices.end(), d.range.over) - s.indices.begin();
+      const auto at = std::ranges::find(s.indices, d.range.over) - s.indices.begin();
       if (at > rank && at < static_cast<std::ptrdiff_t>(s.indices.size())) rank = at, last = &d;
     }
     if (last == nullptr) return layout_of(c, e, s);

@@ -162,7 +162,7 @@ extremum_ties extremum_ties_of(graph& g, node_id n) {
   t.bounds = bound_indices(g, n);
   t.value = g.arg(n, 0);
   const auto varies = [&](node_id e) {
-    return std::any_of(t.bounds.begin(), t.bounds.end(), [&](node_id b) { return uses(g, e, b); });
+    return std::ranges::any_of(t.bounds, [&](node_id b) { return uses(g, e, b); });
   };
   flat<node_id> conditions;
   deltas::conjuncts(g, g.arg(n, 1), conditions);

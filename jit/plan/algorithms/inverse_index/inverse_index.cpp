@@ -34,8 +34,8 @@ node_id room_of(graph& g, const stage& s) {
   const auto bound = bound_indices(g, s.body);
   node_id room = integer(g, 1);
   for (const node_id idx : bound) {
-    const bool within = std::any_of(bound.begin(), bound.end(),
-                                    [&](node_id other) { return other != idx && g.free[other].has(g.ordinal(idx)); });
+    const bool within =
+        std::ranges::any_of(bound, [&](node_id other) { return other != idx && g.free[other].has(g.ordinal(idx)); });
     if (within && is_closed(g, idx)) continue;
     node_id count = no_node;
     if (is_closed(g, idx))
@@ -120,7 +120,7 @@ bool is_narrow(const context& c, const inverse_index_form& l, node_id idx) {
 element type_of_list(const context& c, const inverse_index_form& l) {
   const auto rows = c.known.value(trips_of(c.g, l.owned));
   const bool narrow = rows && *rows < static_cast<double>(tuning::sort::most_places) &&
-                      std::all_of(l.named.begin(), l.named.end(), [&](node_id idx) { return is_narrow(c, l, idx); });
+                      std::ranges::all_of(l.named, [&](node_id idx) { return is_narrow(c, l, idx); });
   return narrow ? element::u32 : element::i64;
 }
 
@@ -152,7 +152,7 @@ std::int64_t blocks_of_list(const facts& known, const inverse_index_form& l, con
 bool sorted_on_device(const context& c, stage& lists, inverse_index_form& l) {
   graph& g = c.g;
   l.chunk = 1;
-  l.all_fit = std::all_of(l.walk.begin(), l.walk.end(), [&](node_id idx) { return is_closed(g, idx); });
+  l.all_fit = std::ranges::all_of(l.walk, [&](node_id idx) { return is_closed(g, idx); });
   lists.inverse = l;
   const sort_form wanted{
       .outer = l.walk.front(), .room = l.room, .keys = chunks_of(g, l), .planes = static_cast<int>(l.named.size()),

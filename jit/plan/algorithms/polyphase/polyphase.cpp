@@ -28,7 +28,7 @@ stage running_along(const graph& g, const stage& s, node_id t, node_id own, node
   stage like = s;
   like.vector = own;
   const bool inner = !s.indices.empty() && s.indices.back() != t && g.free[value].has(g.ordinal(s.indices.back()));
-  if (inner && std::find(s.indices.begin(), s.indices.end(), t) != s.indices.end()) like.vector = s.indices.back();
+  if (inner && std::ranges::find(s.indices, t) != s.indices.end()) like.vector = s.indices.back();
   return like;
 }
 

@@ -213,7 +213,7 @@ void inline_definitions(graph& g, stage& s, const slice_lists& l, const std::vec
     const node_id define = g.arg(use, 0);
     // As it was written it reads others, which are computed where they are read unless they are stored.
     const node_id own = with_inlined(g, g.arg(define, 0), [&](node_id d) {
-      return std::none_of(before.begin(), before.end(), [&](const stage& other) { return other.define == d; });
+      return std::ranges::none_of(before, [&](const stage& other) { return other.define == d; });
     });
     const node_id body = g.arg(define, 1) == l.slice ? own : without_binding(g, own, l.slice);
     replacement rename(g, proofs::kept), put(g, proofs::kept);
@@ -285,7 +285,7 @@ bool take_per_slice(const context& c, stage& s) {
   node_id inner = no_node;
   for (const node_id n : reductions_within(g, s.body)) {
     const auto& is_short = s.slices.shorts;
-    const bool in_place = std::find(is_short.begin(), is_short.end(), g.arg(n, 2)) != is_short.end();
+    const bool in_place = std::ranges::find(is_short, g.arg(n, 2)) != is_short.end();
     if (!g.free[n].has(g.ordinal(s.owned)) && has_closed_ranges(g, n) && !in_place) inner = n;  // the last: outermost
   }
   if (inner == no_node) return false;

@@ -94,7 +94,7 @@ class tiling {
   void reason_against() {
     const std::string why = "slices may overlap, so a slice, however long, is one group's";
     const bool data = holds(g_, f_.low, op::load) || holds(g_, f_.high, op::load);
-    if (data && std::find(s_.reasons.begin(), s_.reasons.end(), why) == s_.reasons.end()) s_.reasons.push_back(why);
+    if (data && std::ranges::find(s_.reasons, why) == s_.reasons.end()) s_.reasons.push_back(why);
   }
 
   void tile() {

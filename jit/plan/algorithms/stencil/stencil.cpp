@@ -66,7 +66,7 @@ class written_out {
     const element type = g.type(n);
     wide_ = numerics::accumulated(type);
     for (const node_id idx : bound_indices(g, n)) {
-      const bool out = std::any_of(windows_.begin(), windows_.end(), [&](const window& w) { return w.idx == idx; });
+      const bool out = std::ranges::any_of(windows_, [&](const window& w) { return w.idx == idx; });
       if (!out) rest_.push_back(idx);
     }
   }
