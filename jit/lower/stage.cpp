@@ -213,7 +213,7 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   pending.clear();
   stored.clear();
   for (const int i : k.stages) {
-    stages.push_back(&plan.stages[static_cast<std::size_t>(i)]);
+    stages.push_back(&plan.at(i));
     pending.insert(stages.back()->define);
   }
   task_size = k.task.chunk;

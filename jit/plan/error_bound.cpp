@@ -241,9 +241,8 @@ class bounding {
     return std::min(chain, any_order);
   }
   bool multiplies_halves(const stage& s) const {
-    return std::ranges::any_of(plan_.kernels, [&](const kernel_plan& k) {
-      return k.group.mma && &plan_.stages[static_cast<std::size_t>(k.stages.front())] == &s;
-    });
+    return std::ranges::any_of(plan_.kernels,
+                               [&](const kernel_plan& k) { return k.group.mma && &plan_.at(k.stages.front()) == &s; });
   }
   element type_that_adds(node_id q, const place& at) const {
     if (at.s.how == way::sweep) return at.s.sweep().type;
@@ -298,7 +297,7 @@ class bounding {
     }
     return fewest;
   }
-  const stage& stage_at(int i) const { return plan_.stages[static_cast<std::size_t>(i)]; }
+  const stage& stage_at(int i) const { return plan_.at(i); }
 
   graph& g_;
   const facts& known_;

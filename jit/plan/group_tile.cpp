@@ -221,7 +221,7 @@ node_id lane_of_group_tile(graph& g, const facts& known, const stage& s) {
 void choose_group_tiles(graph& g, const facts& known, program_plan& plan) {
   for (kernel_plan& k : plan.kernels) {
     if (k.stages.size() != 1 || k.part != 0) continue;
-    const stage& s = plan.stages[static_cast<std::size_t>(k.stages.front())];
+    const stage& s = plan.at(k.stages.front());
     k.group = form_of(g, known, s, s.vector);
   }
 }

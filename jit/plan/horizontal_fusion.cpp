@@ -29,7 +29,7 @@ class pairing {
   }
 
  private:
-  const stage& at(int i) const { return plan_.stages[static_cast<std::size_t>(i)]; }
+  const stage& at(int i) const { return plan_.at(i); }
   bool is_much() const {
     amount all = 0;
     for (const kernel_plan& k : plan_.kernels) all += k.read + k.written;

@@ -38,12 +38,12 @@ class work {
   work(graph& g, const facts& known, const program_plan& plan, const kernel_plan& k)
       : g_(g), known_(known), plan_(plan), k_(k) {
     for (const int i : k.stages)
-      for (const node_id n : reductions_in(g, plan.stages[static_cast<std::size_t>(i)].body)) reductions.push_back(n);
+      for (const node_id n : reductions_in(g, plan.at(i).body)) reductions.push_back(n);
   }
   // What asks sizes, once there is a loop to tile.
   void weigh(const std::vector<tiled_loop>& loops) {
     loops_ = loops;
-    for (const int i : k_.stages) add(plan_.stages[static_cast<std::size_t>(i)]);
+    for (const int i : k_.stages) add(plan_.at(i));
   }
 
   std::vector<item> items;
@@ -261,7 +261,7 @@ class choice {
   }
 
  private:
-  const stage& at(int i) const { return plan_.stages[static_cast<std::size_t>(i)]; }
+  const stage& at(int i) const { return plan_.at(i); }
   candidate best_of(const std::vector<tiled_loop>& loops, const candidate& now, const model& model_of) const {
     candidate best = now, large = now;
     const bool chooses = may_choose_lanes();
@@ -363,7 +363,7 @@ class choice {
       while (t.iterations > 1 && known_.trips(t.index) < t.iterations) t.iterations /= 2;
     std::erase_if(c.tile, [](const tiled_loop& t) { return t.iterations == 1; });
     if (may_choose_lanes())
-      for (const int i : k_.stages) plan_.stages[static_cast<std::size_t>(i)].lanes = c.lanes;
+      for (const int i : k_.stages) plan_.at(i).lanes = c.lanes;
     k_.tile = std::move(c.tile);
   }
 

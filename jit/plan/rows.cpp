@@ -49,7 +49,7 @@ class sharing {
  private:
   template <class Place>
   stage& at(Place i) const {
-    return plan_.stages[static_cast<std::size_t>(i)];
+    return plan_.at(i);
   }
 
   bool waits(int reader, const cluster& c) const {

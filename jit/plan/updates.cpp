@@ -164,7 +164,7 @@ bool may_share_updates(const graph& g, const facts& known, const program_plan& p
   for (const update& u : known.call().updates) {
     if (g.outputs[u.output] != s.define) continue;
     for (const int i : k.stages) {
-      const stage& other = plan.stages[static_cast<std::size_t>(i)];
+      const stage& other = plan.at(i);
       if (!reads_input(g, other, u.input)) continue;
       if (known.call().gpu || !reads_own_element(g, other, s, u)) return false;
     }

@@ -11,20 +11,8 @@
 
 namespace sheaf::inline v0_1::plan {
 
-// Calls visit(node) once for each node of an expression, arguments first; ranges of bound indices belong to it.
-template <class Visit>
-void for_each_node(const graph& g, node_id root, Visit&& visit) {
-  std::unordered_set<node_id> seen;
-  const auto walk = [&](auto&& self, node_id n) -> void {
-    if (!seen.insert(n).second) return;
-    for (int k = g.kind(n) == op::load ? 1 : 0; k < g[n].count; ++k)
-      if (g.kind(n) != op::extent) self(self, g.arg(n, k));
-    visit(n);
-  };
-  walk(walk, root);
-}
-
-// Does the test hold of any of them, or of all? Asked in that order, until it is known.
+// Does the test hold of any node of an expression, or of all? Each is asked once, arguments first, until it is known;
+// ranges of bound indices belong to it.
 template <class Test>
 bool any_node(const graph& g, node_id root, Test&& test) {
   std::unordered_set<node_id> seen;
@@ -39,6 +27,11 @@ bool any_node(const graph& g, node_id root, Test&& test) {
 template <class Test>
 bool all_nodes(const graph& g, node_id root, Test&& test) {
   return !any_node(g, root, [&](node_id n) { return !test(n); });
+}
+
+template <class Visit>
+void for_each_node(const graph& g, node_id root, Visit&& visit) {
+  any_node(g, root, [&](node_id n) { return visit(n), false; });
 }
 
 inline bool holds(const graph& g, node_id root, op kind) {
