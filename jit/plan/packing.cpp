@@ -37,12 +37,7 @@ void find_shared(const graph& g, node_id n, const packed_loops& of, std::vector<
 
 // Do lanes of the load lie one after the other, or is it the same for all?
 bool is_row(graph& g, const facts& known, node_id load, node_id lane) {
-  const int last = g[load].count - 1;
-  for (int d = 1; d < last; ++d)
-    if (uses(g, g.arg(load, d), lane)) return false;
-  if (!uses(g, load, lane)) return true;
-  const line l = split_affine(g, g.arg(load, last), lane);
-  return l.affine && l.slope == 1 && unit_strides{known}(g.arg(load, 0));
+  return !uses(g, load, lane) || goes_along(g, known, load, lane);
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ class work {
       return;
     }
     if (kind == op::load) {
-      const bool row = laned && (far_ || is_row(n, lane));
+      const bool row = laned && (far_ || goes_along(g_, known_, n, lane));
       add_item(!laned ? item::flow::element_load : row ? item::flow::vector_load : item::flow::gather, n, g_.free[n],
                lane, 1);
     } else if (kind == op::cast && laned && is_half(g_.type(g_.arg(n, 0)))) {
@@ -120,13 +120,6 @@ class work {
     for (int k = kind == op::load ? 1 : 0; k < g_[n].count; ++k) walk(g_.arg(n, k), lane);
   }
   static op_cost row_of(op kind) { return row(kind).cost; }
-  bool is_row(node_id load, node_id lane) const {
-    const int last = g_[load].count - 1;
-    for (int d = 1; d < last; ++d)
-      if (g_.free[g_.arg(load, d)].has(g_.ordinal(lane))) return false;
-    const line l = split_affine(g_, g_.arg(load, last), lane);
-    return l.affine && l.slope == 1 && unit_strides{known_}(g_.arg(load, 0));
-  }
   void add_item(item::flow what, node_id n, const index_set& depends, node_id lane, double cost) {
     const bool laned = lane != no_node && (what == item::flow::fold || g_.free[n].has(g_.ordinal(lane)));
     index_set by_equal;

@@ -79,8 +79,7 @@ class splitting : partial_results {
         numerics::accumulated(g_.type(n_)) != g_.type(n_))
       return no_node;
     const node_id body = g_.arg(n_, 0);
-    const bool square =
-        g_.kind(body) == op::mul && g_.arg(body, 0) == g_.arg(body, 1) && g_.kind(g_.arg(body, 0)) == op::sub;
+    const bool square = squared_difference(g_, body) != no_node;
     if (!square && power_of(g_, body).value == no_node) return no_node;
     const node_id difference = g_.arg(body, 0), centre = g_.arg(difference, 1);
     if (g_.free[centre].has(g_.ordinal(cut_))) return no_node;

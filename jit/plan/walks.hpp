@@ -91,6 +91,12 @@ inline bool is_function(const graph& g, node_id n) {
   return is_elementwise(g.kind(n)) && row(g.kind(n)).cost == op_cost::function;
 }
 
+// The difference of which an expression is the square; no_node: it is none.
+inline node_id squared_difference(const graph& g, node_id n) {
+  const bool square = g.kind(n) == op::mul && g.arg(n, 0) == g.arg(n, 1) && g.kind(g.arg(n, 0)) == op::sub;
+  return square ? g.arg(n, 0) : no_node;
+}
+
 // Do two indices run over the same values?
 inline bool same_range(const graph& g, node_id a, node_id b) {
   return a == b || (known_equal(g, g.arg(a, 0), g.arg(b, 0)) && known_equal(g, g.arg(a, 1), g.arg(b, 1)));
