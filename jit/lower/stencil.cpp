@@ -77,9 +77,7 @@ node_id first_tap(graph& g, node_id place, const index_set& bound, node_id row) 
     std::vector<node_id> arms{g.arg(idx, 0)};
     if (g.kind(arms[0]) == op::maximum) arms = {g.arg(arms[0], 0), g.arg(arms[0], 1)};
     for (const node_id low : arms) {
-      plan::replacement put(g);
-      put.add(idx, low);
-      const node_id first = put(place);
+      const node_id first = plan::with(g, place, idx, low);
       if (!moves_with(g, first, row) && low != arms.back()) continue;
       place = first;
       break;

@@ -149,6 +149,12 @@ class replacement {
   std::unordered_map<node_id, node_id> to_;
 };
 
+inline node_id with(graph& g, node_id e, node_id from, node_id to, proofs of_loads = proofs::known) {
+  replacement put(g, of_loads);
+  put.add(from, to);
+  return put(e);
+}
+
 // Loads of an expression by others of the same value, or by themselves. Was any replaced?
 template <class Instead>
 bool rewrite_loads(graph& g, node_id& e, const Instead& instead) {

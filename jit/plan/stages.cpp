@@ -214,9 +214,7 @@ node_id known_as(graph& g, node_id value, node_id walk, const std::vector<stage>
       const bool reaches =
           known_less_equal(g, g.arg(idx, 0), g.arg(walk, 0)) && known_less_equal(g, g.arg(walk, 1), g.arg(idx, 1));
       if (!reaches || g.type(made.define) != g.type(value) || !names_all(g, body, made.indices)) continue;
-      replacement put(g);
-      put.add(idx, walk);
-      if (put(body) != value) continue;
+      if (with(g, body, idx, walk) != value) continue;
       std::vector<node_id> subscripts = made.indices;
       subscripts[d] = walk;
       return load(g, made.define, subscripts.data(), static_cast<int>(subscripts.size()));
@@ -262,10 +260,6 @@ void store_by_itself(const context& c, stage& s, node_id n, std::string reason, 
   replace_in(c.g, s, n, stored(c, n, {"materialised", like, std::move(reason)}));
 }
 
-void replace_in(graph& g, stage& s, node_id from, node_id to) {
-  replacement put(g);
-  put.add(from, to);
-  s.body = put(s.body);
-}
+void replace_in(graph& g, stage& s, node_id from, node_id to) { s.body = with(g, s.body, from, to); }
 
 }  // namespace sheaf::inline v0_1::plan

@@ -175,9 +175,7 @@ class block_tree_stages {
 
   node_id part(node_id value, node_id t, node_id low, node_id high, node_id when) {
     const node_id over = fresh_index(g_, t, low, high);
-    replacement put(g_, proofs::kept);
-    put.add(t, over);
-    return intern_reduce(g_, fold_, g_.type(f_.reduce), put(value), when, {over});
+    return intern_reduce(g_, fold_, g_.type(f_.reduce), with(g_, value, t, over, proofs::kept), when, {over});
   }
 
   // The stage of the next table, and its load at an index of its own.
@@ -305,9 +303,7 @@ bool take_block_tree(const context& c, stage& s) {
   if (f.reduce == no_node) return false;
   block_tree_stages made(c, s, f);
   const node_id folded = made();
-  replacement put(g);
-  put.add(f.reduce, folded);
-  s.body = put(s.body);
+  replace_in(g, s, f.reduce, folded);
   s.reads_block_tree = true;
   const auto bound = indices_of(g, f.slice);
   const node_id low = g.arg(f.t, 0), high = g.arg(f.t, 1);

@@ -7,12 +7,6 @@
 
 namespace sheaf::inline v0_1::plan {
 
-node_id with(graph& g, node_id e, node_id from, node_id to, proofs of_loads) {
-  replacement put(g, of_loads);
-  put.add(from, to);
-  return put(e);
-}
-
 node_id over_of(const graph& g, node_id bound) {
   node_id over = no_node;
   for (const node_id idx : indices_of(g, g.free[bound])) {

@@ -83,9 +83,8 @@ node_id take_polyphase(const context& c, node_id n, const stage& s) {
     put.add(idx, place);
     return proven(g, put(load));
   };
-  replacement put(g);
-  put.add(w.walk, l.place);
-  const node_id value = put(w.value), none = position ? number_like(g, value, 0) : identity_of(g, fold, g.type(value));
+  const node_id value = with(g, w.value, w.walk, l.place),
+                none = position ? number_like(g, value, 0) : identity_of(g, fold, g.type(value));
   const std::string reason = "dilated by " + std::to_string(std::abs(r.step)) + ": each part is laid out by itself";
   const stage like = running_along(g, s, r.over, l.walk, value);
   const node_id laid =

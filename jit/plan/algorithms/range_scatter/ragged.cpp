@@ -131,9 +131,7 @@ node_id narrowed(graph& g, node_id root) {
     for (const node_id n : sums)
       if (to == no_node) to = joined(g, from = n);
     if (to == no_node) return root;
-    replacement put(g, proofs::kept);
-    put.add(from, to);
-    root = put(root);
+    root = with(g, root, from, to, proofs::kept);
   }
 }
 

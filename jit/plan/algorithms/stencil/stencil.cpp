@@ -157,9 +157,8 @@ bool take_stencil(const context& c, stage& s) {
       if (windows.empty()) continue;
       if (row(kind).position || is_own(kind)) return false;
       const node_id cast = counted_by(c, body, n);
-      replacement put(g);
-      put.add(cast == no_node ? n : cast, written_out(g, n, windows, lane)(cast == no_node ? g.type(n) : g.type(cast)));
-      body = put(body);
+      body = with(g, body, cast == no_node ? n : cast,
+                  written_out(g, n, windows, lane)(cast == no_node ? g.type(n) : g.type(cast)));
       for (const window& w : windows) count += w.count;
       changed = true;
       break;

@@ -102,11 +102,7 @@ class sweeping {
     return (known_.call().force_for_tests ? known_.trips(columns_) >= 8 : known_.trips(columns_) >= least_columns) &&
            row(type).bytes >= 4 && !holds(g_, value, op::reduce);
   }
-  node_id along(node_id value, node_id from, node_id to) {
-    replacement put(g_, proofs::kept);
-    put.add(from, to);
-    return put(value);
-  }
+  node_id along(node_id value, node_id from, node_id to) { return with(g_, value, from, to, proofs::kept); }
   node_id held(node_id value) { return cast_to(g_, f_.type, value); }
 
   bool made(const char* what) {
