@@ -235,8 +235,7 @@ void kernel_lowering::prefetch_rows(std::span<const stage* const> list, scope& i
     if (g[n].count < 3 || g.kind(tensor) != op::input || known.bytes(tensor) < known.call().on.from_memory() ||
         !buffer(buffers.at(tensor)).unit_inner)
       return;
-    std::vector<node_id> place;
-    for (int d = 1; d < g[n].count; ++d) place.push_back(g.arg(n, d));
+    std::vector<node_id> place = plan::arguments(g, n, 1);
     const auto apart = deinterleaving_of(buffers.at(tensor), place, inner);
     node_id &across = place[place.size() - 2], &along = place.back();
     across = first_tap(g, across, inner.bound, row);
@@ -267,7 +266,7 @@ void kernel_lowering::prefetch_rows(std::span<const stage* const> list, scope& i
         const node_id first_lane = step > 1 ? make(g, op::mul, inner.lane, integer(g, step))
                                             : make(g, op::quotient, inner.lane, integer(g, repeat));
         along = make(g, op::add, first_lane, integer(g, part * first.lanes));
-        if (!asked.insert(load(g, tensor, place.data(), static_cast<int>(place.size()))).second) continue;
+        if (!asked.insert(plan::load_at(g, tensor, place)).second) continue;
         std::vector<ir::value> subscripts;
         for (const node_id e : place) subscripts.push_back(emit(e, inner, true));
         // Of several stages the later ones walk the same rows again.

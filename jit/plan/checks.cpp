@@ -129,9 +129,8 @@ struct evaluated_loads {
   // What a differentiated definition reads, also where the gradients alone are computed and read less: a bad subscript
   // would just not meet any row there.
   void add_differentiated(node_id definition) {
-    std::vector<node_id> indices, own;
-    for (int d = 0; d < tensor_rank(g, definition); ++d) indices.push_back(g.arg(definition, 1 + d));
-    if (std::ranges::any_of(indices, [&](node_id idx) { return is_empty(known, idx); })) return;
+    std::vector<node_id> own;
+    if (std::ranges::any_of(arguments(g, definition, 1), [&](node_id idx) { return is_empty(known, idx); })) return;
     unconditional(g.arg(definition, 0), own);
     for (const node_id n : own) {
       if (g.kind(g.arg(n, 0)) == op::define) add_differentiated(g.arg(n, 0));
@@ -207,8 +206,7 @@ stage stage_of(graph& g, const check& c, node_id only = no_node) {
   stage s;
   s.body = loops.empty() ? make(g, op::select, outside, position, highest)
                          : intern_reduce(g, monoid::min, element::i64, position, outside, loops);
-  const std::string name = "check_" + (c.demand < 0 ? c.tensor : "demand") + "_" + std::to_string(c.ordinal);
-  s.define = define(g, g.name(name.data(), static_cast<int>(name.size())), s.body, nullptr, 0);
+  define_stage(g, s, "check_" + (c.demand < 0 ? c.tensor : "demand") + "_" + std::to_string(c.ordinal));
   s.where = place::check;
   s.ordinal = c.ordinal;
   s.reasons.push_back(c.demand < 0 ? "subscript " + std::to_string(c.dimension) + " of " + c.tensor + " is data"
@@ -370,10 +368,8 @@ void add_checks(graph& g, const facts& known, std::vector<stage>& stages, progra
   const std::vector<bool> reached = evaluated(g, known, stages, bodies);
   for (std::size_t i = 0; i < stages.size(); ++i) all.add(stages[i], bodies[i], reached[i]);
   for (const node_id y : g.differentiated) {
-    std::vector<node_id> indices;
-    for (int d = 0; d < tensor_rank(g, y); ++d) indices.push_back(g.arg(y, 1 + d));
     all.add_differentiated(y);
-    all.find(g.arg(y, 0), indices);
+    all.find(g.arg(y, 0), arguments(g, y, 1));
   }
   std::vector<stage> first;
   std::vector<node_id> asked;

@@ -36,6 +36,10 @@ inline node_id intern_value(graph& g, monoid kind, int k, node_id body, node_id 
   return intern_reduce(g, own, own_row_of(g, own).type, body, condition, indices);
 }
 
+inline node_id load_at(graph& g, node_id tensor, const std::vector<node_id>& subscripts) {
+  return load(g, tensor, subscripts.data(), static_cast<int>(subscripts.size()));
+}
+
 // An index under a name that nothing in the program has, so nothing captures it.
 inline node_id fresh_index(graph& g, node_id like, node_id low, node_id high) {
   const int count = g.indices.size();
@@ -210,8 +214,7 @@ node_id with_inlined(graph& g, node_id e, Chosen chosen) {
       if (g.kind(n) == op::load && g.kind(g.arg(n, 0)) == op::define && chosen(g.arg(n, 0))) use = n;
     });
     if (use == no_node) return e;
-    std::vector<node_id> subscripts;
-    for (int k = 1; k < g[use].count; ++k) subscripts.push_back(g.arg(use, k));
+    std::vector<node_id> subscripts = arguments(g, use, 1);
     replacement put(g);
     put.add(use, inlined(g, g.arg(use, 0), subscripts.data()));
     e = put(e);

@@ -17,7 +17,7 @@ stage stage_of(graph& g, node_id define) {
   stage s;
   s.define = define;
   s.body = g.arg(define, 0);
-  for (int d = 0; d < tensor_rank(g, define); ++d) s.indices.push_back(g.arg(define, 1 + d));
+  s.indices = arguments(g, define, 1);
   return s;
 }
 
@@ -167,8 +167,7 @@ std::vector<stage> stages_of(graph& g, const facts& known) {
     }
     replacement put(g, {}, true);
     for (const node_id n : uses) {
-      std::vector<node_id> subscripts;
-      for (int k = 1; k < g[n].count; ++k) subscripts.push_back(g.arg(n, k));
+      std::vector<node_id> subscripts = arguments(g, n, 1);
       put.add(n, inlined(g, d, subscripts.data()));
     }
     for (stage& s : stages) s.body = put(s.body);
@@ -176,6 +175,11 @@ std::vector<stage> stages_of(graph& g, const facts& known) {
   store_compared(g, known, stages);
   order(g, stages);
   return stages;
+}
+
+void define_stage(graph& g, stage& s, std::string_view name) {
+  const name_id id = g.name(name.data(), static_cast<int>(name.size()));
+  s.define = define(g, id, s.body, s.indices.data(), static_cast<int>(s.indices.size()));
 }
 
 node_id stored(const context& c, node_id body, stored_as as) {
@@ -192,11 +196,10 @@ node_id stored(const context& c, node_id body, stored_as as) {
   for (stage& s : c.before)
     if (g.arg(s.define, 0) == body && s.where == place::workspace && names_all(g, body, s.indices))
       return result_of(g, s);
-  const name_id id = g.name(as.name, static_cast<int>(std::string_view(as.name).size()));
   stage s;
-  s.define = define(g, id, body, indices.data(), static_cast<int>(indices.size()));
   s.body = body;
-  s.indices = indices;
+  s.indices = std::move(indices);
+  define_stage(g, s, as.name);
   s.made = as.made;
   s.reasons.push_back(std::move(as.reason));
   c.before.push_back(std::move(s));
@@ -217,14 +220,12 @@ node_id known_as(graph& g, node_id value, node_id walk, const std::vector<stage>
       if (with(g, body, idx, walk) != value) continue;
       std::vector<node_id> subscripts = made.indices;
       subscripts[d] = walk;
-      return load(g, made.define, subscripts.data(), static_cast<int>(subscripts.size()));
+      return load_at(g, made.define, subscripts);
     }
   return no_node;
 }
 
-node_id result_of(graph& g, const stage& s) {
-  return load(g, s.define, s.indices.data(), static_cast<int>(s.indices.size()));
-}
+node_id result_of(graph& g, const stage& s) { return load_at(g, s.define, s.indices); }
 
 bool names_all(const graph& g, node_id value, const std::vector<node_id>& indices) {
   return std::ranges::all_of(indices, [&](node_id idx) { return g.free[value].has(g.ordinal(idx)); });
@@ -234,24 +235,17 @@ stage space(graph& g, const std::string& name, node_id body, std::vector<node_id
   stage s;
   s.how = way::space;
   s.body = body;
-  const name_id id = g.name(name.data(), static_cast<int>(name.size()));
-  s.define = define(g, id, body, indices.data(), static_cast<int>(indices.size()));
   s.indices = std::move(indices);
+  define_stage(g, s, name);
   return s;
 }
 
 node_id earlier(graph& g, node_id use) {
   const node_id stored = g.arg(use, 0);
-  std::vector<node_id> indices, subscripts;
-  for (int d = 1; d < g[use].count; ++d) {
-    indices.push_back(g.arg(stored, d));
-    subscripts.push_back(g.arg(use, d));
-  }
+  const std::vector<node_id> indices = arguments(g, stored, 1);
   const int rank = static_cast<int>(indices.size());
-  const std::string name = "earlier";
-  const name_id id = g.name(name.data(), static_cast<int>(name.size()));
-  const node_id before = define(g, id, g.arg(stored, 0), indices.data(), rank);
-  return load(g, before, subscripts.data(), rank);
+  const node_id before = define(g, g.name("earlier", 7), g.arg(stored, 0), indices.data(), rank);
+  return load_at(g, before, arguments(g, use, 1));
 }
 
 void store_by_itself(const context& c, stage& s, node_id n, std::string reason, bool in_lanes) {

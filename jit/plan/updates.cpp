@@ -125,8 +125,7 @@ void store_apart(graph& g, const facts& known, std::vector<stage>& stages) {
     stage copy;
     copy.indices = s.indices;
     copy.body = result_of(g, s);
-    copy.define = define(g, g.name(name.data(), static_cast<int>(name.size())), copy.body, copy.indices.data(),
-                         static_cast<int>(copy.indices.size()));
+    define_stage(g, copy, name);
     copy.where = place::output;
     copy.ordinal = s.ordinal;
     copy.reasons.push_back("an output where an input lies that others read: through workspace");

@@ -118,12 +118,13 @@ inline bool is_slow(const graph& g, node_id n) {
   return false;
 }
 
-// The bound indices of a reduction.
-inline std::vector<node_id> bound_indices(const graph& g, node_id reduce) {
+// What a node has from its k-th argument on.
+inline std::vector<node_id> arguments(const graph& g, node_id n, int k) {
   std::vector<node_id> list;
-  for (int k = 2; k < g[reduce].count; ++k) list.push_back(g.arg(reduce, k));
+  for (; k < g[n].count; ++k) list.push_back(g.arg(n, k));
   return list;
 }
+inline std::vector<node_id> bound_indices(const graph& g, node_id reduce) { return arguments(g, reduce, 2); }
 
 inline index_set set_of(const graph& g, const std::vector<node_id>& indices) {
   index_set set;

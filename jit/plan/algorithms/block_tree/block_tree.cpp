@@ -235,7 +235,7 @@ class scatter {
     t.owned = b;
     t.body = last ? reduction(g_.arg(s_.body, 0), e.first, e.end, l_.slice, b) : at_edges(e, b);
     for (const node_id idx : s_.indices) t.indices.push_back(idx == l_.owned ? b : idx);
-    t.define = define(g_, g_.name("table", 5), t.body, t.indices.data(), static_cast<int>(t.indices.size()));
+    define_stage(g_, t, "table");
     t.when = deep_;
     t.reads_block_tree = true;
     t.reasons.push_back("what whole blocks of " + std::to_string(radix_.usual) +
@@ -243,7 +243,7 @@ class scatter {
     c_.before.push_back(std::move(t));
     std::vector<node_id> subscripts;
     for (const node_id idx : s_.indices) subscripts.push_back(idx == l_.owned ? radix_.down(row) : idx);
-    return proven(g_, load(g_, c_.before.back().define, subscripts.data(), static_cast<int>(subscripts.size())));
+    return proven(g_, load_at(g_, c_.before.back().define, subscripts));
   }
   // Both edges of slice m, as slices 2 m and 2 m + 1.
   node_id at_edges(const edges& e, node_id row) {

@@ -22,8 +22,7 @@ namespace {
 // What a load of a definition stands for.
 node_id seen_through(graph& g, node_id n) {
   if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::define) return n;
-  std::vector<node_id> subscripts;
-  for (int k = 1; k < g[n].count; ++k) subscripts.push_back(g.arg(n, k));
+  std::vector<node_id> subscripts = arguments(g, n, 1);
   return inlined(g, g.arg(n, 0), subscripts.data());
 }
 

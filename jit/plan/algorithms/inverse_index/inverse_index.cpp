@@ -135,7 +135,7 @@ stage stage_of(graph& g, const inverse_index_form& l, node_id walked, std::int64
   const node_id rest = make(g, op::add, planes, counts);
   const node_id size = make(g, op::add, make(g, op::add, chunks_of(g, l), integer(g, 2)), rest);
   lists.indices = {fresh_index(g, walked, integer(g, 0), size)};
-  lists.define = define(g, g.name("inverse", 7), lists.body, lists.indices.data(), 1);
+  define_stage(g, lists, "inverse");
   return lists;
 }
 

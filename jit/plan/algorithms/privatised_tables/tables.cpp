@@ -123,7 +123,7 @@ bool take_tables(const context& c, stage& s) {
   if (same != before.end()) {
     use = result_of(g, *same);
   } else {
-    part.define = define(g, g.name("table", 5), part.body, part.indices.data(), static_cast<int>(part.indices.size()));
+    define_stage(g, part, "table");
     use = result_of(g, part);
     before.push_back(std::move(part));
   }

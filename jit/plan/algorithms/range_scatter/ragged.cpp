@@ -299,7 +299,7 @@ stage lists_stage(graph& g, const facts& known, const slice_lists& l) {
   lists.how = way::lists;
   lists.body = make(g, op::add, l.low, l.high);
   lists.indices = {fresh_index(g, l.slice, integer(g, 0), size)};
-  lists.define = define(g, g.name("slices", 6), lists.body, lists.indices.data(), 1);
+  define_stage(g, lists, "slices");
   lists.slices = l;
   lists.bytes = 8 * known.trips(lists.indices[0]);
   lists.operations = 4 * known.trips(l.slice);

@@ -175,13 +175,12 @@ class sweeping {
     stage e;
     e.how = way::endpoints;
     e.body = make(g_, op::add, f_.low, f_.high);
-    const node_id slices =
-        make(g_, op::maximum, make(g_, op::sub, g_.arg(f_.slice, 1), g_.arg(f_.slice, 0)), integer(g_, 0));
+    const node_id slices = trips_of(g_, f_.slice);
     const node_id size =
         make(g_, op::add, make(g_, op::add, rows, integer(g_, 2)), make(g_, op::mul, integer(g_, 2), slices));
     const node_id which = fresh_index(g_, f_.slice, integer(g_, 0), integer(g_, 2));
     e.indices = {which, fresh_index(g_, f_.slice, integer(g_, 0), size)};
-    e.define = define(g_, g_.name("endpoints", 6), e.body, e.indices.data(), 2);
+    define_stage(g_, e, "endpoi");
     e.loops = {which};
     share_tasks(g_, known_, e);
     e.when = deep;
