@@ -18,7 +18,7 @@ inline node_id trips_of(graph& g, node_id idx) {
 inline node_id ceil_quotient(graph& g, node_id count, node_id size) {
   return make(g, op::quotient, make(g, op::add, count, make(g, op::sub, size, integer(g, 1))), size);
 }
-inline node_id ceil_quotient(graph& g, node_id count, std::int64_t size) {
+inline node_id blocks_in(graph& g, node_id count, std::int64_t size) {
   return ceil_quotient(g, count, integer(g, size));
 }
 

@@ -60,7 +60,7 @@ std::vector<node_id> walk_of(const graph& g, const facts& known, const stage& s)
   return walk;
 }
 
-node_id chunks_of(graph& g, const inverse_index_form& l) { return ceil_quotient(g, trips_of(g, l.owned), l.listed()); }
+node_id chunks_of(graph& g, const inverse_index_form& l) { return blocks_in(g, trips_of(g, l.owned), l.listed()); }
 
 bool take_repeated(const context& c, stage& s) {
   const auto& [g, known, before] = c;

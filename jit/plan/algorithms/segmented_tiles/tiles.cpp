@@ -161,7 +161,7 @@ bool plans_tiles(const facts& known) {
 }
 
 node_id tiles_of(graph& g, const tile_form& f) {
-  return make(g, op::maximum, ceil_quotient(g, g.arg(f.walk, 1), f.size), integer(g, 1));
+  return make(g, op::maximum, blocks_in(g, g.arg(f.walk, 1), f.size), integer(g, 1));
 }
 
 bool take_tiles(const context& c, stage& s) {

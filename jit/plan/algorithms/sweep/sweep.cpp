@@ -109,13 +109,13 @@ class sweeping {
     const auto rows = known_.value(g_.arg(f_.rows, 1));
     if (!rows || *rows < 1 || !fits(*rows)) return false;
     const node_id deep = listed();
-    const node_id all = ceil_quotient(g_, g_.arg(f_.rows, 1), f_.block), groups = ceil_quotient(g_, all, f_.radix);
+    const node_id all = blocks_in(g_, g_.arg(f_.rows, 1), f_.block), groups = blocks_in(g_, all, f_.radix);
     int lanes = 4;
     while (lanes < most_lanes && lanes < known_.trips(columns_)) lanes *= 2;
     const node_id across = make(g_, op::sub, g_.arg(columns_, 1), g_.arg(columns_, 0));
     table({integer(g_, f_.scatters ? 1 : tables_of_blocks), all}, columns_);
     table({levels(groups), groups}, columns_);
-    table({ceil_quotient(g_, across, lanes), integer(g_, f_.ring)},
+    table({blocks_in(g_, across, lanes), integer(g_, f_.ring)},
           fresh_index(g_, f_.rows, integer(g_, 0), integer(g_, lanes)));
     stage one = s_;
     one.how = way::sweep;
