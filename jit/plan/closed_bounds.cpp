@@ -24,9 +24,9 @@ node_id either(graph& g, op kind, node_id x, node_id y) {
   return x == no_node ? y : y == no_node ? x : make(g, kind, x, y);
 }
 
-class bounding {
+class bounds_of_nodes {
  public:
-  explicit bounding(graph& g) : g_(g) {}
+  explicit bounds_of_nodes(graph& g) : g_(g) {}
   // Of a node that many paths lead to once.
   closed_bounds operator()(node_id e) {
     if (is_uniform(g_, e)) return {e, e};
@@ -67,6 +67,6 @@ class bounding {
 
 }  // namespace
 
-closed_bounds closed_bounds_of(graph& g, node_id e) { return bounding(g)(e); }
+closed_bounds closed_bounds_of(graph& g, node_id e) { return bounds_of_nodes(g)(e); }
 
 }  // namespace sheaf::inline v0_1::plan
