@@ -143,7 +143,7 @@ graph arrangement::reordered(const graph& g, bool back) const {
 }
 
 graph arrangement::joined(const graph& g) const {
-  if (std::none_of(forms_.begin(), forms_.end(), [](const form& f) { return f.columns > 0; })) return g;
+  if (std::ranges::none_of(forms_, [](const form& f) { return f.columns > 0; })) return g;
   graph made = without_nodes(g);
   for (int i = 0; i < g.inputs.size(); ++i) {
     const std::int64_t columns = forms_[static_cast<std::size_t>(i)].columns;

@@ -111,7 +111,7 @@ bool kernel_table::drop(const shape_class& of) {
   std::vector<kernel*> list;
   for (kernel* k : ring_)
     if (k->of.get() == &of) list.push_back(k);
-  if (std::any_of(list.begin(), list.end(), [](const kernel* k) { return k->is_pinned(); })) return false;
+  if (std::ranges::any_of(list, [](const kernel* k) { return k->is_pinned(); })) return false;
   for (kernel* k : list) unlink(k);
   return true;
 }

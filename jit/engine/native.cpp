@@ -110,7 +110,7 @@ class native_class final : public shape_class, public std::enable_shared_from_th
     runtime::debug_line(3, "kernel IR\n" + ir);
     code = code_for(p.code, ir, overrides_);
     costs.list = ir::costs_of(p.code);
-    if (std::none_of(p.workspaces.begin(), p.workspaces.end(), [](const workspace& w) { return w.promised; })) return;
+    if (std::ranges::none_of(p.workspaces, [](const workspace& w) { return w.promised; })) return;
     const ir::module rest = p.code_again();
     if (runtime::current_settings().verify) ir::verify(rest);
     again = code_for(rest, ir::print(rest), overrides_);

@@ -65,13 +65,13 @@ void add_headers(std::string include) {
   include.resize(include.size() - std::strlen(header));
   noted& n = the_noted();
   const std::lock_guard guard(n.lock);
-  if (std::find(n.includes.begin(), n.includes.end(), include) == n.includes.end()) n.includes.push_back(include);
+  if (std::ranges::find(n.includes, include) == n.includes.end()) n.includes.push_back(include);
 }
 
 std::vector<std::string> own_places() {
   std::vector<std::string> places;
   const auto add = [&](const std::string& place) {
-    if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
+    if (std::ranges::find(places, place) == places.end()) places.push_back(place);
   };
   const auto add_prefix = [&](const std::string& inside) {
     add(inside + "/../lib");

@@ -19,7 +19,7 @@ struct findings {
     }
   }
   static void add(std::vector<std::int32_t>& list, std::int32_t buffer) {
-    if (std::find(list.begin(), list.end(), buffer) == list.end()) list.push_back(buffer);
+    if (std::ranges::find(list, buffer) == list.end()) list.push_back(buffer);
   }
 };
 

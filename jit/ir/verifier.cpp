@@ -210,8 +210,7 @@ void check_call(const module& m, const kernel& k) {
   require(k.body.empty(), "expected no body beside a call");
   require(k.call->first >= 0 && k.call->first < k.call->end && k.call->end <= static_cast<int>(of.kernels.size()),
           "no such kernels");
-  const auto local =
-      std::find_if(of.buffers.begin(), of.buffers.end(), [](const buffer& b) { return b.where == role::local; });
+  const auto local = std::ranges::find_if(of.buffers, [](const buffer& b) { return b.where == role::local; });
   const auto slots = static_cast<std::size_t>(local - of.buffers.begin());
   require(k.call->given.size() + 1 == slots, "expected a buffer for each slot but the last");
   require(static_cast<int>(k.call->numbers.size()) == of.buffers[slots - 1].rank,

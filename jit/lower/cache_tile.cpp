@@ -76,7 +76,7 @@ void kernel_lowering::cache_tiled(const plan::kernel_plan& k, const range& rows,
   for (const node_id n : c.packed) panels.push_back(panel("panel", g.type(n), c.block * s.lanes));
   const element type = plan::in_lanes(g, c.reduce, g.type(c.reduce));
   const std::int32_t sums = panel("sums", type, k.task.rows * s.lanes);
-  const node_id count = plan::ceil_quotient(g, plan::trips_of(g, c.walk), c.block), one = integer(g, 1);
+  const node_id count = plan::blocks_in(g, plan::trips_of(g, c.walk), c.block), one = integer(g, 1);
   const ir::value low = emit(g.arg(c.walk, 0), task), high = emit(g.arg(c.walk, 1), task),
                   zero = emit(integer(g, 0), task), size = emit(integer(g, c.block), task);
   const ir::value blocks = emit(make(g, op::maximum, count, one), task);  // a fold of nothing has a result too

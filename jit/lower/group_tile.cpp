@@ -12,7 +12,7 @@ using namespace tuning::group_tile;
 std::vector<node_id> group_tiling::counts() {
   std::vector<node_id> list;
   for (const node_id idx : t_.batch) list.push_back(plan::trips_of(g_, idx));
-  for (const tile_side& each : sides_) list.push_back(plan::ceil_quotient(g_, plan::trips_of(g_, each.idx), each.span));
+  for (const tile_side& each : sides_) list.push_back(plan::blocks_in(g_, plan::trips_of(g_, each.idx), each.span));
   return list;
 }
 

@@ -183,7 +183,7 @@ class kernel_lowering {
   std::string index_text(node_id idx) const;
   node_id position_of(node_id idx) { return make(g, op::sub, idx, g.arg(idx, 0)); }
   void note(std::string text) {
-    if (std::find(notes.begin(), notes.end(), text) == notes.end()) notes.push_back(std::move(text));
+    if (std::ranges::find(notes, text) == notes.end()) notes.push_back(std::move(text));
   }
   ir::buffer& buffer(std::int32_t id) { return code.buffers[static_cast<std::size_t>(id)]; }
 

@@ -16,7 +16,7 @@ bool kernel_lowering::is_open(const entry& e) const { return e.depth == e.s->loo
 
 // Does it read what others of the list are still to store?
 bool kernel_lowering::waits(const entry& e, std::span<const entry> others) const {
-  return std::any_of(others.begin(), others.end(), [&](const entry& o) { return o.s != e.s && reads(*e.s, *o.s); });
+  return std::ranges::any_of(others, [&](const entry& o) { return o.s != e.s && reads(*e.s, *o.s); });
 }
 
 // The reductions of a stage that run at s and are not known there.
@@ -31,7 +31,7 @@ std::vector<node_id> kernel_lowering::unknown_reductions(const stage& each, scop
 // Is what n loads stored by one of the hosts, in the same iteration of their loop over idx? `bound` is what n has for
 // idx.
 bool kernel_lowering::storage_folded(node_id n, std::span<const entry> hosts, node_id idx, node_id bound) const {
-  return std::any_of(hosts.begin(), hosts.end(), [&](const entry& e) {
+  return std::ranges::any_of(hosts, [&](const entry& e) {
     if (g.arg(n, 0) != e.s->define || e.s->how != plan::way::map) return false;
     for (std::size_t d = 0; d < e.s->indices.size(); ++d) {
       const node_id at = g.arg(n, 1 + static_cast<int>(d)), own = e.s->indices[d];
@@ -48,8 +48,7 @@ std::vector<node_id> kernel_lowering::siblings(std::span<const entry> hosts, nod
     if (g.kind(q) != op::reduce || g[q].count != 3 || !g.free[q].within(s.bound) || find(q, s, false)) return;
     const node_id bound = g.arg(q, 2);
     if (plan::keeps_several(g, q) || !plan::same_range(g, bound, idx) || s.bound.has(g.ordinal(bound))) return;
-    if (&place_of(q, s) != &s || plan::lane_of(g, known, q) != bound ||
-        std::find(list.begin(), list.end(), q) != list.end())
+    if (&place_of(q, s) != &s || plan::lane_of(g, known, q) != bound || std::ranges::find(list, q) != list.end())
       return;
     bool ready = true;
     plan::for_each_node(g, q, [&](node_id n) {
@@ -108,11 +107,9 @@ void kernel_lowering::run_shared(std::span<const entry> group, std::span<const n
 void kernel_lowering::nest(std::span<const entry> given, scope& s) {
   std::vector<entry> left(given.begin(), given.end());
   while (!left.empty()) {
-    const auto next =
-        std::find_if(left.begin(), left.end(), [&](const entry& e) { return !is_open(e) && !waits(e, left); });
+    const auto next = std::ranges::find_if(left, [&](const entry& e) { return !is_open(e) && !waits(e, left); });
     if (next == left.end()) {
-      const auto ready =
-          std::find_if(left.begin(), left.end(), [&](const entry& e) { return is_open(e) && !waits(e, left); });
+      const auto ready = std::ranges::find_if(left, [&](const entry& e) { return is_open(e) && !waits(e, left); });
       finish(*ready->s, s);
       left.erase(ready);
       continue;
@@ -132,11 +129,11 @@ void kernel_lowering::nest(std::span<const entry> given, scope& s) {
     }
     const auto visits = [&](const entry& e) {
       for (const node_id n : unknown_reductions(*e.s, s))
-        if (std::find(visiting.begin(), visiting.end(), n) != visiting.end()) return true;
+        if (std::ranges::find(visiting, n) != visiting.end()) return true;
       return false;
     };
-    const auto done = std::find_if(left.begin(), left.end(),
-                                   [&](const entry& e) { return is_open(e) && !waits(e, left) && !visits(e); });
+    const auto done =
+        std::ranges::find_if(left, [&](const entry& e) { return is_open(e) && !waits(e, left) && !visits(e); });
     if (done != left.end()) {
       finish(*done->s, s);
       left.erase(done);
@@ -145,9 +142,8 @@ void kernel_lowering::nest(std::span<const entry> given, scope& s) {
     for (const entry& e : left)
       if (e.s != group.front().s && joins(e, group, left) && !visits(e)) group.push_back(e);
     run_shared(group, visiting, s);
-    std::erase_if(left, [&](const entry& e) {
-      return std::any_of(group.begin(), group.end(), [&](const entry& o) { return o.s == e.s; });
-    });
+    std::erase_if(
+        left, [&](const entry& e) { return std::ranges::any_of(group, [&](const entry& o) { return o.s == e.s; }); });
   }
 }
 
@@ -161,7 +157,7 @@ bool kernel_lowering::joins(const entry& e, std::span<const entry> group, std::s
   for (const entry& o : left) {
     if (o.s == e.s) break;
     if (!reads(s, *o.s)) continue;
-    const bool inside = std::any_of(group.begin(), group.end(), [&](const entry& each) { return each.s == o.s; });
+    const bool inside = std::ranges::any_of(group, [&](const entry& each) { return each.s == o.s; });
     const bool moving = idx == s.rows.part && moves_with(s, *o.s);
     if (!inside || (!moving && !plan::reads_only_at(g, s, *o.s, idx))) return false;
   }

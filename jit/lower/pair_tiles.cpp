@@ -270,7 +270,7 @@ void kernel_lowering::pair_tiles(const plan::kernel_plan& k, scope& task, const 
   scope& at = *outer.inner;
   const node_id idx = s.pairs().rows, size = integer(g, tuning::pair_tiles::rows_of_task);
   const ir::value low = emit(g.arg(idx, 0), at), high = emit(g.arg(idx, 1), at), step = emit(size, at);
-  const node_id count = plan::ceil_quotient(g, plan::trips_of(g, idx), tuning::pair_tiles::rows_of_task);
+  const node_id count = plan::blocks_in(g, plan::trips_of(g, idx), tuning::pair_tiles::rows_of_task);
   const ir::value zero = emit(integer(g, 0), at), end = emit(count, at);
   scope each(at, at.block->loop(ir::loop_kind::serial, index_text(idx) + "_block", zero, end));
   ir::block_builder& b = *each.block;

@@ -46,7 +46,7 @@ std::vector<node_id> kernel_lowering::companions(node_id n, node_id lane, scope&
   const auto bound = plan::bound_indices(g, n);
   const node_id lanes = lane != no_node ? lane : at.lane;  // one of another stage may have a range that depends on them
   const auto consider = [&](node_id q) {
-    if (g.kind(q) != op::reduce || std::find(list.begin(), list.end(), q) != list.end()) return;
+    if (g.kind(q) != op::reduce || std::ranges::find(list, q) != list.end()) return;
     if (plan::bound_indices(g, q) != bound || !g.free[q].within(at.bound) || find(q, at, false)) return;
     if (lanes != no_node && !plan::may_vectorise(g, q, lanes)) return;
     if (lane != no_node && plan::is_folded_in_order(g, q)) return;
@@ -162,7 +162,7 @@ bool kernel_lowering::have_one_guard(std::span<const node_id> all, scope& at) co
       g.free[condition].meets(plan::set_of(g, plan::bound_indices(g, all.front()))))
     return false;
   if (at.lane != no_node && g.free[condition].has(g.ordinal(at.lane))) return false;
-  return std::all_of(all.begin(), all.end(), [&](node_id q) {
+  return std::ranges::all_of(all, [&](node_id q) {
     return g.arg(q, 1) == condition && !folds_tuple(g, q) && !row(monoid_of(g, q)).position &&
            accumulated(g.type(q)) == g.type(q);
   });

@@ -39,7 +39,7 @@ void kernel_lowering::add_to_partial(const stage& s, ir::value added, scope& at)
   const ir::access how = subscripts_of(id, place_in(s), at, list);
   ir::value old = at.block->load(id, g.type(s.body), list, how);
   const node_id own = plan::result_of(g, s);
-  const bool shifts = std::any_of(stages.begin(), stages.end(), [&](const stage* o) { return moves_with(*o, s); });
+  const bool shifts = std::ranges::any_of(stages, [&](const stage* o) { return moves_with(*o, s); });
   if (shifts || moves(s)) at.values[2 * std::int64_t{plan::earlier(g, own)}] = old;
   if (moves(s)) old = emit(s.moving.moved, at);
   if (plan::has_narrow_lanes(g, s.body)) added = at.block->cast(g.type(s.body), added);
@@ -65,7 +65,7 @@ void kernel_lowering::bind_last(std::span<const entry> group, node_id idx, std::
 
 int kernel_lowering::most_lanes(std::span<const entry> group, const scope& s) const {
   if (s.rows_at_once == 1) return group.front().s->lanes;
-  const bool moving = std::any_of(group.begin(), group.end(), [&](const entry& e) { return moves(*e.s); });
+  const bool moving = std::ranges::any_of(group, [&](const entry& e) { return moves(*e.s); });
   return std::min(group.front().s->lanes, moving ? lanes_of_shifted : tuning::rows::lanes);
 }
 
@@ -106,8 +106,8 @@ void kernel_lowering::finish_rows(const stage& s, scope& at) {
 bool kernel_lowering::may_join_rows(std::span<const entry> group) {
   const stage& first = *group.front().s;
   const auto partial = [](const entry& e) { return e.s->how == plan::way::partial; };
-  if (first.rows.part == no_node || std::none_of(group.begin(), group.end(), partial)) return false;
-  return std::all_of(group.begin(), group.end(), [&](const entry& e) {
+  if (first.rows.part == no_node || std::ranges::none_of(group, partial)) return false;
+  return std::ranges::all_of(group, [&](const entry& e) {
     const stage& s = *e.s;
     const bool lanes_next = e.depth + 2 == s.loops.size() && s.vector == s.loops.back() && s.vector == first.vector;
     return lanes_next && s.rows.part == first.rows.part &&
@@ -118,8 +118,7 @@ bool kernel_lowering::may_join_rows(std::span<const entry> group) {
 void kernel_lowering::run_rows(std::span<const entry> shared, node_id idx, scope& s) {
   ir::block_builder& b = *s.block;
   const ir::value low = emit(g.arg(idx, 0), s), high = emit(g.arg(idx, 1), s);
-  const bool maps =
-      std::any_of(shared.begin(), shared.end(), [](const entry& e) { return e.s->how == plan::way::map; });
+  const bool maps = std::ranges::any_of(shared, [](const entry& e) { return e.s->how == plan::way::map; });
   const std::int64_t together = maps ? numerics::rows::together : numerics::rows::alone;
   const ir::value size = b.i64(together);
   const ir::value iterations = b.emit(op::quotient, {b.emit(op::sub, {high, low}), size});

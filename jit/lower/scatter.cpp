@@ -231,7 +231,7 @@ void kernel_lowering::scatter_by_atomics(const stage& s, int part, scope& top) {
   const std::int64_t size = part == 0 && s.indices.back() == s.owned ? rows_filled : 1;
   const ir::value count =
       b.emit(op::quotient, {b.emit(op::add, {b.emit(op::sub, {high, low}), b.i64(size - 1)}), b.i64(size)});
-  scope task(top, b.loop(ir::loop_kind::parallel, index_text(over) + "_turn", b.i64(0), count));
+  scope task(top, b.loop(ir::loop_kind::parallel, index_text(over) + "_task", b.i64(0), count));
   ir::block_builder& c = *task.block;
   const ir::value first = c.emit(op::add, {low, c.emit(op::mul, {c.counter(), c.i64(size)})});
   const range own{first, c.emit(op::minimum, {c.emit(op::add, {first, c.i64(size)}), high})};

@@ -17,10 +17,8 @@ using namespace tuning::scratch_rows;
 }  // namespace
 
 node_id scratch_row_table::alike(graph& g, node_id n, node_id lane) {
-  if (std::find(of_slice.begin(), of_slice.end(), lane) != of_slice.end())
-    return bare_(g, under(g, n, lane, of_slice.front()));
-  const auto found =
-      std::find_if(lanes_.begin(), lanes_.end(), [&](node_id l) { return plan::same_range(g, l, lane); });
+  if (std::ranges::find(of_slice, lane) != of_slice.end()) return bare_(g, under(g, n, lane, of_slice.front()));
+  const auto found = std::ranges::find_if(lanes_, [&](node_id l) { return plan::same_range(g, l, lane); });
   const node_id first = found == lanes_.end() ? lanes_.emplace_back(lane) : *found;
   return bare_(g, under(g, n, lane, first));
 }

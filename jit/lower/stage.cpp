@@ -109,7 +109,7 @@ void kernel_lowering::tasks_of_indices(const plan::kernel_plan& k, scope& top) {
   const auto in_order = [&](const stage* s) {
     return s->how == plan::way::map && s->slices.slice == k.parallel && s->order_when != no_node;
   };
-  const auto ordered = std::find_if(stages.begin(), stages.end(), in_order);
+  const auto ordered = std::ranges::find_if(stages, in_order);
   const ir::value listed = ordered == stages.end() ? ir::none : emit((*ordered)->order_when, top);
   const ir::value first = emit(low, top),
                   end = when == no_node ? emit(high, top) : emit(make(g, op::select, when, high, low), top);
@@ -155,7 +155,7 @@ void kernel_lowering::tasks_of_parts(const plan::kernel_plan& k, scope& top) {
 void kernel_lowering::tasks_of_tiles(const plan::kernel_plan& k, scope& top) {
   const node_id low = g.arg(k.parallel, 0), high = g.arg(k.parallel, 1), when = stages.front()->when;
   const node_id size = integer(g, k.task.rows), none = integer(g, 0);
-  const node_id tasks = plan::ceil_quotient(g, plan::trips_of(g, k.parallel), k.task.rows);
+  const node_id tasks = plan::blocks_in(g, plan::trips_of(g, k.parallel), k.task.rows);
   const ir::value zero = emit(none, top),
                   count = emit(when == no_node ? tasks : make(g, op::select, when, tasks, none), top);
   const ir::value step = emit(size, top), start = emit(low, top), stop = emit(high, top);
@@ -182,7 +182,7 @@ void kernel_lowering::tasks_of_chunks(const plan::kernel_plan& k, scope& top) {
   const node_id all = make(g, op::sub, high, low), none = integer(g, 0);
   node_id size = k.task.of_extents != no_node ? k.task.of_extents : integer(g, k.task.chunk);
   if (k.task.most_tasks != 0) {
-    const node_id several = plan::ceil_quotient(g, all, k.task.chunk * k.task.most_tasks);
+    const node_id several = plan::blocks_in(g, all, k.task.chunk * k.task.most_tasks);
     size = make(g, op::mul, size, make(g, op::maximum, several, integer(g, 1)));
   }
   const node_id iterations_all = plan::ceil_quotient(g, all, size);
@@ -213,7 +213,7 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   pending.clear();
   stored.clear();
   for (const int i : k.stages) {
-    stages.push_back(&plan.stages[static_cast<std::size_t>(i)]);
+    stages.push_back(&plan.at(i));
     pending.insert(stages.back()->define);
   }
   task_size = k.task.chunk;

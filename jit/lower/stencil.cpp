@@ -66,8 +66,8 @@ bool solve(graph& g, node_id condition, node_id lane, bounds& r) {
 bool moves_with(const graph& g, node_id place, node_id row) {
   linear l;
   collect(g, place, 1, l);
-  return std::any_of(l.terms.begin(), l.terms.end(),
-                     [&](const linear::term& t) { return t.factor != 0 && g.free[t.node].has(g.ordinal(row)); });
+  return std::ranges::any_of(
+      l.terms, [&](const linear::term& t) { return t.factor != 0 && g.free[t.node].has(g.ordinal(row)); });
 }
 
 // The place of a window's first element: what is bound within the window at the low end of its range, but for padding.
@@ -77,9 +77,7 @@ node_id first_tap(graph& g, node_id place, const index_set& bound, node_id row) 
     std::vector<node_id> arms{g.arg(idx, 0)};
     if (g.kind(arms[0]) == op::maximum) arms = {g.arg(arms[0], 0), g.arg(arms[0], 1)};
     for (const node_id low : arms) {
-      plan::replacement put(g);
-      put.add(idx, low);
-      const node_id first = put(place);
+      const node_id first = plan::with(g, place, idx, low);
       if (!moves_with(g, first, row) && low != arms.back()) continue;
       place = first;
       break;
@@ -237,8 +235,7 @@ void kernel_lowering::prefetch_rows(std::span<const stage* const> list, scope& i
     if (g[n].count < 3 || g.kind(tensor) != op::input || known.bytes(tensor) < known.call().on.from_memory() ||
         !buffer(buffers.at(tensor)).unit_inner)
       return;
-    std::vector<node_id> place;
-    for (int d = 1; d < g[n].count; ++d) place.push_back(g.arg(n, d));
+    std::vector<node_id> place = plan::arguments(g, n, 1);
     const auto apart = deinterleaving_of(buffers.at(tensor), place, inner);
     node_id &across = place[place.size() - 2], &along = place.back();
     across = first_tap(g, across, inner.bound, row);
@@ -269,7 +266,7 @@ void kernel_lowering::prefetch_rows(std::span<const stage* const> list, scope& i
         const node_id first_lane = step > 1 ? make(g, op::mul, inner.lane, integer(g, step))
                                             : make(g, op::quotient, inner.lane, integer(g, repeat));
         along = make(g, op::add, first_lane, integer(g, part * first.lanes));
-        if (!asked.insert(load(g, tensor, place.data(), static_cast<int>(place.size()))).second) continue;
+        if (!asked.insert(plan::load_at(g, tensor, place)).second) continue;
         std::vector<ir::value> subscripts;
         for (const node_id e : place) subscripts.push_back(emit(e, inner, true));
         // Of several stages the later ones walk the same rows again.

@@ -50,9 +50,7 @@ folded kernel_lowering::element_of(const stage& s, node_id value, node_id key, s
 // The value at a place of the walk, as an expression in t.
 node_id kernel_lowering::value_at(const window_view& v, node_id value, node_id place) {
   if (value == no_node) return no_node;
-  plan::replacement put(g, proofs::kept);
-  put.add(v.walk, place);
-  return put(value);
+  return plan::with(g, value, v.walk, place, proofs::kept);
 }
 
 // What a slider needs to know of the lanes before its first vector: those of the vector that begins at `first`.

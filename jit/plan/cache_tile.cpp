@@ -11,7 +11,7 @@ using namespace tuning::cache_tile;
 
 void choose(graph& g, const facts& known, program_plan& plan, kernel_plan& k) {
   if (k.stages.size() != 1 || k.parallel == no_node || k.task.chunk != 0) return;
-  const stage& s = plan.stages[static_cast<std::size_t>(k.stages.front())];
+  const stage& s = plan.at(k.stages.front());
   const bool far = has_far_lanes(g, known, s), tiled = k.tile.size() == 1 && k.tile.front().index == k.parallel;
   const bool rows_and_lanes = s.loops.size() == 2 && s.loops.front() == k.parallel && s.loops.back() == s.vector;
   if (!rows_and_lanes || (!tiled && !far)) return;

@@ -99,16 +99,8 @@ class cases {
 
 }  // namespace
 
-bool take_cases(const context& c, stage& s) {
-  if (s.how != way::map || s.where == place::check) return false;
-  for (const node_id n : reductions_in(c.g, s.body)) {
-    if (is_term_by_term(c.g, n)) continue;
-    const node_id instead = cases(c, n)();
-    if (instead == no_node) continue;
-    replace_in(c.g, s, n, instead);
-    return true;
-  }
-  return false;
+node_id take_cases(const context& c, node_id n, const stage& s) {
+  return s.where == place::check ? no_node : cases(c, n)();
 }
 
 }  // namespace sheaf::inline v0_1::plan

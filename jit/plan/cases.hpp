@@ -7,6 +7,6 @@
 
 namespace sheaf::inline v0_1::plan {
 
-bool take_cases(const context& c, stage& s);
+node_id take_cases(const context& c, node_id n, const stage& s);
 
 }  // namespace sheaf::inline v0_1::plan

@@ -43,7 +43,7 @@ class unconditional_loads {
     if (kind == op::reduce) return reduction(n);
     for (int k = g_[n].count - 1; k >= (kind == op::load ? 1 : 0); --k) (*this)(g_.arg(n, k));
     if (kind != op::load || outside_.has(n)) return;
-    if (std::find(found_.begin(), found_.end(), n) == found_.end()) found_.push_back(n);
+    if (std::ranges::find(found_, n) == found_.end()) found_.push_back(n);
   }
 
  private:
@@ -56,7 +56,7 @@ class unconditional_loads {
     while (walked < loops.size() && !is_empty(known_, loops[walked])) ++walked;
     const std::span<const node_id> sure(loops.data(), std::min(open, walked));
     for (int k = g_[n].count - 1; k > 1; --k)
-      if (std::find(sure.begin(), sure.end(), g_.arg(n, k)) != sure.end()) (*this)(g_.arg(n, k));
+      if (std::ranges::find(sure, g_.arg(n, k)) != sure.end()) (*this)(g_.arg(n, k));
     if (walked < loops.size()) {
       const auto asked = demanded_before(g_, n, loops, walked);
       if (!asked.empty()) (*this)(asked.front());
@@ -77,8 +77,7 @@ class unconditional_loads {
 // around the comparison.
 std::vector<node_id> written_bodies(graph& g, const std::vector<stage>& stages) {
   const auto is_of_rule = [&](node_id d) {
-    return std::any_of(stages.begin(), stages.end(),
-                       [&](const stage& s) { return s.define == d && s.made == origin::rule; });
+    return std::ranges::any_of(stages, [&](const stage& s) { return s.define == d && s.made == origin::rule; });
   };
   std::vector<node_id> list;
   for (const stage& s : stages) list.push_back(with_inlined(g, s.body, is_of_rule));
@@ -101,8 +100,7 @@ std::vector<bool> evaluated(const graph& g, const facts& known, const std::vecto
   for (std::size_t i = stages.size(); i-- > 0;) {  // readers first
     const stage& s = stages[i];
     const auto empty = [&](node_id idx) { return is_empty(known, idx); };
-    list[i] = (s.where == place::output || read.contains(s.define)) &&
-              std::none_of(s.indices.begin(), s.indices.end(), empty);
+    list[i] = (s.where == place::output || read.contains(s.define)) && std::ranges::none_of(s.indices, empty);
     if (list[i]) walk(walk, bodies[i]);
   }
   return list;
@@ -131,13 +129,12 @@ struct evaluated_loads {
   // What a differentiated definition reads, also where the gradients alone are computed and read less: a bad subscript
   // would just not meet any row there.
   void add_differentiated(node_id definition) {
-    std::vector<node_id> indices, own;
-    for (int d = 0; d < tensor_rank(g, definition); ++d) indices.push_back(g.arg(definition, 1 + d));
-    if (std::any_of(indices.begin(), indices.end(), [&](node_id idx) { return is_empty(known, idx); })) return;
+    std::vector<node_id> own;
+    if (std::ranges::any_of(arguments(g, definition, 1), [&](node_id idx) { return is_empty(known, idx); })) return;
     unconditional(g.arg(definition, 0), own);
     for (const node_id n : own) {
       if (g.kind(g.arg(n, 0)) == op::define) add_differentiated(g.arg(n, 0));
-      if (std::find(loads.begin(), loads.end(), n) == loads.end()) loads.push_back(n);
+      if (std::ranges::find(loads, n) == loads.end()) loads.push_back(n);
     }
   }
 };
@@ -209,8 +206,7 @@ stage stage_of(graph& g, const check& c, node_id only = no_node) {
   stage s;
   s.body = loops.empty() ? make(g, op::select, outside, position, highest)
                          : intern_reduce(g, monoid::min, element::i64, position, outside, loops);
-  const std::string name = "check_" + (c.demand < 0 ? c.tensor : "demand") + "_" + std::to_string(c.ordinal);
-  s.define = define(g, g.name(name.data(), static_cast<int>(name.size())), s.body, nullptr, 0);
+  define_stage(g, s, "check_" + (c.demand < 0 ? c.tensor : "demand") + "_" + std::to_string(c.ordinal));
   s.where = place::check;
   s.ordinal = c.ordinal;
   s.reasons.push_back(c.demand < 0 ? "subscript " + std::to_string(c.dimension) + " of " + c.tensor + " is data"
@@ -249,7 +245,7 @@ void add_load(graph& g, const facts& known, node_id n, program_plan& plan, std::
     c.high = high;
     c.outside = without_definitions(g, make(g, op::logical_not, inside));
     const auto same = [&](const check& other) { return other.outside == c.outside; };
-    if (std::any_of(plan.checks.begin(), plan.checks.end(), same)) continue;
+    if (std::ranges::any_of(plan.checks, same)) continue;
     positions(g, c, free_indices(g, c.outside));
     c.uniform = c.indices.empty() && !holds(g, c.outside, op::load);
     if (!c.uniform) {
@@ -372,10 +368,8 @@ void add_checks(graph& g, const facts& known, std::vector<stage>& stages, progra
   const std::vector<bool> reached = evaluated(g, known, stages, bodies);
   for (std::size_t i = 0; i < stages.size(); ++i) all.add(stages[i], bodies[i], reached[i]);
   for (const node_id y : g.differentiated) {
-    std::vector<node_id> indices;
-    for (int d = 0; d < tensor_rank(g, y); ++d) indices.push_back(g.arg(y, 1 + d));
     all.add_differentiated(y);
-    all.find(g.arg(y, 0), indices);
+    all.find(g.arg(y, 0), arguments(g, y, 1));
   }
   std::vector<stage> first;
   std::vector<node_id> asked;

@@ -24,35 +24,49 @@ node_id either(graph& g, op kind, node_id x, node_id y) {
   return x == no_node ? y : y == no_node ? x : make(g, kind, x, y);
 }
 
-closed_bounds bounds_of_steps(graph& g, node_id e) {
-  const op kind = g.kind(e);
-  const closed_bounds a = closed_bounds_of(g, g.arg(e, 0)), b = closed_bounds_of(g, g.arg(e, 1));
-  if (kind == op::minimum) return {both(g, kind, a.least, b.least), either(g, kind, a.most, b.most)};
-  if (kind == op::maximum) return {either(g, kind, a.least, b.least), both(g, kind, a.most, b.most)};
-  if (kind == op::sub) return {both(g, kind, a.least, b.most), both(g, kind, a.most, b.least)};
-  return {both(g, kind, a.least, b.least), both(g, kind, a.most, b.most)};
-}
+class bounds_of_nodes {
+ public:
+  explicit bounds_of_nodes(graph& g) : g_(g) {}
+  // Of a node that many paths lead to once.
+  closed_bounds operator()(node_id e) {
+    if (is_uniform(g_, e)) return {e, e};
+    if (g_.type(e) != element::i64) return bounds_of_type(g_, g_.type(e));
+    if (const auto found = found_.find(e); found != found_.end()) return found->second;
+    const closed_bounds b = of(e);
+    return found_[e] = b;
+  }
+
+ private:
+  closed_bounds of(node_id e) {
+    const op kind = g_.kind(e);
+    if (kind == op::cast) return (*this)(g_.arg(e, 0));
+    if (kind == op::index && !is_unbound(g_, e))
+      return {(*this)(g_.arg(e, 0)).least, (*this)(plus(g_, g_.arg(e, 1), -1)).most};
+    if (kind == op::remainder && limit(e, 1) > 0) return {integer(g_, 0), integer(g_, limit(e, 1) - 1)};
+    if (kind == op::bit_and)
+      for (const int k : {0, 1})
+        if (limit(e, k) >= 0) return {integer(g_, 0), integer(g_, limit(e, k))};
+    const bool by_constant = (kind == op::mul || kind == op::quotient) && limit(e, 1) > 0;
+    const bool steps = kind == op::add || kind == op::sub || kind == op::minimum || kind == op::maximum || by_constant;
+    if (!steps) return {};
+    const closed_bounds a = (*this)(g_.arg(e, 0)), b = (*this)(g_.arg(e, 1));
+    if (kind == op::minimum) return {both(g_, kind, a.least, b.least), either(g_, kind, a.most, b.most)};
+    if (kind == op::maximum) return {either(g_, kind, a.least, b.least), both(g_, kind, a.most, b.most)};
+    if (kind == op::sub) return {both(g_, kind, a.least, b.most), both(g_, kind, a.most, b.least)};
+    return {both(g_, kind, a.least, b.least), both(g_, kind, a.most, b.most)};
+  }
+  // The argument, if it is a constant; else -1.
+  std::int64_t limit(node_id e, int k) const {
+    const node_id n = g_.arg(e, k);
+    return is_constant(g_, n) && g_.type(n) == element::i64 ? g_[n].attribute : -1;
+  }
+
+  graph& g_;
+  std::unordered_map<node_id, closed_bounds> found_;
+};
 
 }  // namespace
 
-closed_bounds closed_bounds_of(graph& g, node_id e) {
-  if (is_uniform(g, e)) return {e, e};
-  if (g.type(e) != element::i64) return bounds_of_type(g, g.type(e));
-  const op kind = g.kind(e);
-  const auto limit = [&](int k) -> std::int64_t {
-    const node_id n = g.arg(e, k);
-    return is_constant(g, n) && g.type(n) == element::i64 ? g[n].attribute : -1;
-  };
-  if (kind == op::cast) return closed_bounds_of(g, g.arg(e, 0));
-  if (kind == op::index && !is_unbound(g, e))
-    return {closed_bounds_of(g, g.arg(e, 0)).least, closed_bounds_of(g, plus(g, g.arg(e, 1), -1)).most};
-  if (kind == op::remainder && limit(1) > 0) return {integer(g, 0), integer(g, limit(1) - 1)};
-  if (kind == op::bit_and)
-    for (const int k : {0, 1})
-      if (limit(k) >= 0) return {integer(g, 0), integer(g, limit(k))};
-  const bool by_constant = (kind == op::mul || kind == op::quotient) && limit(1) > 0;
-  const bool steps = kind == op::add || kind == op::sub || kind == op::minimum || kind == op::maximum || by_constant;
-  return steps ? bounds_of_steps(g, e) : closed_bounds{};
-}
+closed_bounds closed_bounds_of(graph& g, node_id e) { return bounds_of_nodes(g)(e); }
 
 }  // namespace sheaf::inline v0_1::plan

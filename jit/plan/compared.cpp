@@ -143,17 +143,16 @@ class comparisons {
     }
   }
   node_id term_by_term(node_id r) {
-    std::vector<node_id> list;
-    for (int k = 0; k < g_[r].count; ++k) list.push_back(g_.arg(r, k));
+    std::vector<node_id> list = arguments(g_, r, 0);
     return g_.intern(op::reduce, g_.type(r), g_[r].attribute | numerics::term_by_term, list.data(), g_[r].count);
   }
 
   void store(std::size_t k, const compared& found) {
-    std::vector<node_id> indices = indices_of(g_, g_.free[found.sum]);
     stage made;
-    made.define = define(g_, g_.name("compared", 8), found.sum, indices.data(), static_cast<int>(indices.size()));
     made.body = found.sum;
-    made.indices = indices;
+    made.indices = indices_of(g_, g_.free[found.sum]);
+    const int rank = static_cast<int>(made.indices.size());
+    made.define = define(g_, g_.name("compared", 8), found.sum, made.indices.data(), rank);
     made.made = origin::rule;
     made.reasons.push_back("on both sides of a comparison, which must be the same bits");
     read_instead(stages_[k], made, found.sum);
@@ -174,7 +173,7 @@ class comparisons {
   node_id read(const stage& made, const same_elsewhere& same, node_id r) {
     std::vector<node_id> subscripts;
     for (const node_id idx : made.indices) subscripts.push_back(same.at.at(idx));
-    const node_id use = load(g_, made.define, subscripts.data(), static_cast<int>(subscripts.size()));
+    const node_id use = load_at(g_, made.define, subscripts);
     const node_id inside = inside_condition(g_, use);
     if (is_true(g_, inside)) return use;
     left_.insert(r);

@@ -142,12 +142,7 @@ bool goes_along(graph& g, const facts& known, node_id load, node_id idx) {
 }
 
 bool may_vectorise(const graph& g, node_id root, node_id lane) {
-  const int o = g.ordinal(lane);
-  bool fine = true;
-  for_each_node(g, root, [&](node_id n) {
-    if (g.kind(n) == op::index && n != lane && g.free[n].has(o)) fine = false;
-  });
-  return fine;
+  return !any_node(g, root, [&](node_id n) { return g.kind(n) == op::index && n != lane && uses(g, n, lane); });
 }
 
 amount cost_of(graph& g, const facts& known, node_id root, node_id lane, const amount& repeats) {

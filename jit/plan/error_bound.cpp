@@ -241,9 +241,8 @@ class bounding {
     return std::min(chain, any_order);
   }
   bool multiplies_halves(const stage& s) const {
-    return std::any_of(plan_.kernels.begin(), plan_.kernels.end(), [&](const kernel_plan& k) {
-      return k.group.mma && &plan_.stages[static_cast<std::size_t>(k.stages.front())] == &s;
-    });
+    return std::ranges::any_of(plan_.kernels,
+                               [&](const kernel_plan& k) { return k.group.mma && &plan_.at(k.stages.front()) == &s; });
   }
   element type_that_adds(node_id q, const place& at) const {
     if (at.s.how == way::sweep) return at.s.sweep().type;
@@ -287,7 +286,7 @@ class bounding {
   int fewest_lanes(node_id q, node_id lane, const place& at) {
     int fewest = lanes_for(g_, known_, q, lane, false);
     for (const kernel_plan& k : plan_.kernels) {
-      if (std::none_of(k.stages.begin(), k.stages.end(), [&](int i) { return &stage_at(i) == &at.s; })) continue;
+      if (std::ranges::none_of(k.stages, [&](int i) { return &stage_at(i) == &at.s; })) continue;
       for (const int i : k.stages) {
         const stage& s = stage_at(i);
         if (s.vector != no_node && same_range(g_, s.vector, lane)) fewest = std::min(fewest, s.lanes);
@@ -298,7 +297,7 @@ class bounding {
     }
     return fewest;
   }
-  const stage& stage_at(int i) const { return plan_.stages[static_cast<std::size_t>(i)]; }
+  const stage& stage_at(int i) const { return plan_.at(i); }
 
   graph& g_;
   const facts& known_;

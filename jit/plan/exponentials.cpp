@@ -31,9 +31,7 @@ bool is_largest(graph& g, const sum_of_terms& t) {
   if (g.kind(largest) != op::reduce || g[largest].count != 3 || monoid_of(g, largest) != monoid::max ||
       !is_true(g, g.arg(largest, 1)) || !same_range(g, g.arg(largest, 2), t.lane))
     return false;
-  replacement put(g, proofs::kept);
-  put.add(g.arg(largest, 2), t.lane);
-  return is_same(g, put(g.arg(largest, 0)), t.value);
+  return is_same(g, with(g, g.arg(largest, 0), g.arg(largest, 2), t.lane, proofs::kept), t.value);
 }
 
 // The sum whose logarithm, with its top, n is the exponential under: exp(a - (log(sum) + top)).
@@ -50,12 +48,10 @@ sum_of_terms normaliser_of(graph& g, node_id n) {
 
 node_id replaced(graph& g, node_id n, const std::vector<node_id>& lanes) {
   const sum_of_terms terms = normaliser_of(g, n);
-  if (terms.sum == no_node || std::find(lanes.begin(), lanes.end(), terms.lane) == lanes.end()) return no_node;
+  if (terms.sum == no_node || std::ranges::find(lanes, terms.lane) == lanes.end()) return no_node;
   const node_id a = power_of(g, n).value;
   for (const node_id lane : lanes) {
-    replacement put(g, proofs::kept);
-    put.add(terms.lane, lane);
-    if (!is_same(g, put(terms.value), a)) continue;
+    if (!is_same(g, with(g, terms.value, terms.lane, lane, proofs::kept), a)) continue;
     const node_id zero = number(g, g.type(n), 0), once = make(g, op::div, number(g, g.type(n), 1), terms.sum);
     const node_id share = make(g, op::mul, make(g, op::exp, make(g, op::sub, a, terms.top)), once);
     // Beside an infinite value every other one is nothing, however large, and that one has no share that is a number.

@@ -44,7 +44,7 @@ class tiling {
   }
   // The walk may be a block of its index, which a batch says.
   bool are_ranges_closed() const {
-    bool closed = std::all_of(s_.indices.begin(), s_.indices.end(), [&](node_id idx) { return is_closed(g_, idx); });
+    bool closed = std::ranges::all_of(s_.indices, [&](node_id idx) { return is_closed(g_, idx); });
     for (int k = 0; k < 2; ++k) {
       const node_id end = g_.arg(form_.walk, k);
       closed = closed && g_.free[end].within(set_of(g_, s_.indices)) && !uses(g_, end, form_.rows) &&
@@ -100,7 +100,7 @@ class tiling {
 
   bool is_packed(node_id n) const {
     const auto has = [&](const std::vector<packed_value>& list) {
-      return std::any_of(list.begin(), list.end(), [&](const packed_value& p) { return p.value == n; });
+      return std::ranges::any_of(list, [&](const packed_value& p) { return p.value == n; });
     };
     return has(form_.of_rows) || has(form_.of_lanes);
   }
@@ -189,7 +189,7 @@ class tiling {
 
 // Its own rows may be blocks of the walk, but it walks none with other stages.
 bool is_plain_map(const stage& s) {
-  const bool walks = std::find(s.indices.begin(), s.indices.end(), s.rows.part) != s.indices.end();
+  const bool walks = std::ranges::find(s.indices, s.rows.part) != s.indices.end();
   return s.how == way::map && s.indices.size() >= 2 && (s.rows.whole == no_node || !walks) && s.order_when == no_node &&
          s.slices.slice == no_node && !s.reads_block_tree && s.folded_storage.empty() && !s.short_rows &&
          s.where != place::check && s.sort.passes == 0 && !s.atomic;
@@ -221,7 +221,7 @@ node_id lane_of_group_tile(graph& g, const facts& known, const stage& s) {
 void choose_group_tiles(graph& g, const facts& known, program_plan& plan) {
   for (kernel_plan& k : plan.kernels) {
     if (k.stages.size() != 1 || k.part != 0) continue;
-    const stage& s = plan.stages[static_cast<std::size_t>(k.stages.front())];
+    const stage& s = plan.at(k.stages.front());
     k.group = form_of(g, known, s, s.vector);
   }
 }

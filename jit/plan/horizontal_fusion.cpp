@@ -29,7 +29,7 @@ class pairing {
   }
 
  private:
-  const stage& at(int i) const { return plan_.stages[static_cast<std::size_t>(i)]; }
+  const stage& at(int i) const { return plan_.at(i); }
   bool is_much() const {
     amount all = 0;
     for (const kernel_plan& k : plan_.kernels) all += k.read + k.written;
@@ -45,7 +45,7 @@ class pairing {
   bool may_share(std::size_t a) const {
     const kernel_plan& k = plan_.kernels[a];
     if (k.parallel == no_node || k.promised || k.part != 0) return false;
-    return std::all_of(k.stages.begin(), k.stages.end(), [&](int i) {
+    return std::ranges::all_of(k.stages, [&](int i) {
       const stage& s = at(i);
       const bool rows = s.how == way::map || s.how == way::partial || s.how == way::stencil;
       return (rows || s.how == way::range_scatter || s.how == way::window || s.how == way::scan) && !s.asked &&

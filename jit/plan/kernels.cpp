@@ -29,7 +29,7 @@ void rename_parallel(graph& g, stage& s, node_id to) {
 // Range scatters over the same slices and rows, none of which reads another.
 bool share_slices(const graph& g, const program_plan& plan, const kernel_plan& k, const stage& s) {
   for (const int i : k.stages) {
-    const stage& other = plan.stages[static_cast<std::size_t>(i)];
+    const stage& other = plan.at(i);
     const bool same = s.slices.array != no_node && other.slices.array == s.slices.array && other.indices == s.indices &&
                       other.vector == s.vector && other.base == s.base && g.arg(other.body, 1) == g.arg(s.body, 1);
     if (!same || plan.reads.reads(s.define, other.define)) return false;
@@ -42,8 +42,8 @@ bool is_nest(const stage& s) { return s.how == way::map && s.loops.size() == 2 &
 // Do all stages walk the same two loops, and read of each other what their own lane has?
 bool share_lanes(const graph& g, const program_plan& plan, const kernel_plan& k, const stage& s) {
   if (!is_nest(s)) return false;
-  return std::all_of(k.stages.begin(), k.stages.end(), [&](int i) {
-    const stage& writer = plan.stages[static_cast<std::size_t>(i)];
+  return std::ranges::all_of(k.stages, [&](int i) {
+    const stage& writer = plan.at(i);
     if (!is_nest(writer) || !same_range(g, writer.vector, s.vector)) return false;
     return all_nodes(g, s.body, [&](node_id n) {
       if (g.kind(n) != op::load || g.arg(n, 0) != writer.define) return true;
@@ -70,7 +70,7 @@ bool starves_together(graph& g, const facts& known, const kernel_plan& k, const 
 // Windows over the same loops, to the last, that read of each other what is at their own place: all of their nest is
 // shared, see lower/stencil.cpp. The loops of s then have the leader's names.
 bool share_nest(graph& g, const program_plan& plan, const kernel_plan& k, stage& s) {
-  const stage& leader = plan.stages[static_cast<std::size_t>(k.stages.front())];
+  const stage& leader = plan.at(k.stages.front());
   if (leader.loops.size() != s.loops.size() || leader.lanes != s.lanes || leader.vector != leader.loops.back())
     return false;
   stage renamed = s;
@@ -81,11 +81,10 @@ bool share_nest(graph& g, const program_plan& plan, const kernel_plan& k, stage&
     if (from != to) put.rename(from, to);
   }
   replace_in_roots(renamed, put);
-  const bool own = std::all_of(k.stages.begin(), k.stages.end(), [&](int i) {
-    const stage& writer = plan.stages[static_cast<std::size_t>(i)];
-    return writer.loops == renamed.loops && std::all_of(renamed.loops.begin(), renamed.loops.end(), [&](node_id idx) {
-      return reads_only_at(g, renamed, writer, idx);
-    });
+  const bool own = std::ranges::all_of(k.stages, [&](int i) {
+    const stage& writer = plan.at(i);
+    return writer.loops == renamed.loops &&
+           std::ranges::all_of(renamed.loops, [&](node_id idx) { return reads_only_at(g, renamed, writer, idx); });
   });
   if (own) s = std::move(renamed);
   return own;
@@ -118,7 +117,7 @@ bool rename_updates(graph& g, const stage& leader, stage& s) {
 // Scatters of the same updates to the same rows, none of which reads another: one walk updates all.
 bool share_updates(graph& g, const program_plan& plan, const kernel_plan& k, const stage& s) {
   for (const int i : k.stages) {
-    const stage& other = plan.stages[static_cast<std::size_t>(i)];
+    const stage& other = plan.at(i);
     const auto is_alone = [](const stage& one) { return one.inverse.array != no_node || one.atomic; };
     const bool alone = is_alone(s) || is_alone(other);
     const bool same = !alone && other.rows.block == s.rows.block && other.rows.part == s.rows.part &&
@@ -142,7 +141,7 @@ bool reads_own_block(const graph& g, const kernel_plan& k, const stage& reader, 
 }
 
 bool may_join(graph& g, const facts& known, const program_plan& plan, const kernel_plan& k, stage& s) {
-  const stage& leader = plan.stages[static_cast<std::size_t>(k.stages.front())];
+  const stage& leader = plan.at(k.stages.front());
   if (leader.where == place::check || s.where == place::check || leader.asked != s.asked ||
       leader.promised != s.promised || leader.when != s.when)
     return false;
@@ -172,7 +171,7 @@ bool may_join(graph& g, const facts& known, const program_plan& plan, const kern
     rename_parallel(g, renamed, k.parallel);
   }
   for (const int other : k.stages) {
-    const stage& writer = plan.stages[static_cast<std::size_t>(other)];
+    const stage& writer = plan.at(other);
     const bool in_row = k.row != no_node && k.row == s.rows.part && reads_only_at(g, renamed, writer, k.row);
     if (!in_row && !reads_own_block(g, k, renamed, writer) && !reads_only_at(g, renamed, writer, k.parallel))
       return false;
@@ -253,7 +252,7 @@ int folded_bytes(const graph& g, const stage& s) {
 void share_registers(const graph& g, program_plan& plan, const kernel_plan& k) {
   std::map<node_id, std::vector<stage*>> by_vector;
   for (const int i : k.stages)
-    if (stage& s = plan.stages[static_cast<std::size_t>(i)]; s.vector != no_node) by_vector[s.vector].push_back(&s);
+    if (stage& s = plan.at(i); s.vector != no_node) by_vector[s.vector].push_back(&s);
   for (const auto& [vector, interleaved] : by_vector) {
     int bytes = 0, folding = 0, lanes = interleaved.front()->lanes;
     for (const stage* s : interleaved) {
@@ -275,7 +274,7 @@ bool reads_only_at(const graph& g, const stage& reader, const stage& writer, nod
     // Below a reduction over idx itself it is another one: all of its places are read at each.
     if (g.kind(n) == op::reduce) {
       const auto bound = bound_indices(g, n);
-      if (std::find(bound.begin(), bound.end(), idx) != bound.end()) only = only && !reads(g, n, writer.define);
+      if (std::ranges::find(bound, idx) != bound.end()) only = only && !reads(g, n, writer.define);
     }
     if (g.kind(n) != op::load || g.arg(n, 0) != writer.define) return;
     bool at = false;
@@ -346,7 +345,7 @@ void place_stages(graph& g, const facts& known, program_plan& plan) {
 void agree_on_lanes(graph& g, const facts& known, program_plan& plan, const kernel_plan& k) {
   for (const int i : k.stages)
     for (const int j : k.stages) {
-      stage &a = plan.stages[static_cast<std::size_t>(i)], &b = plan.stages[static_cast<std::size_t>(j)];
+      stage &a = plan.at(i), &b = plan.at(j);
       if (a.vector != no_node && a.vector == b.vector) a.lanes = b.lanes = lanes_together(g, a, b);
     }
   if (!known.for_groups() && known.call().overrides.lanes == 0) share_registers(g, plan, k);

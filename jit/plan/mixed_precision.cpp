@@ -82,7 +82,8 @@ class widening {
 
   node_id wide(node_id n, node_id summed) {
     const node_id body = put_(summed);
-    const bool square = is_squared_difference(body) && is_long(n);
+    // A variance: its terms have one sign, so what lanes round does not cancel.
+    const bool square = squared_difference(g_, body) != no_node && is_long(n);
     const bool all = may_be_all() && (square || gathers(body));
     std::vector<node_id> list{all && square ? squared(body) : cast_to(g_, element::f64, body), put_(g_.arg(n, 1))};
     for (const node_id idx : bound_indices(g_, n)) list.push_back(put_(idx));
@@ -92,10 +93,6 @@ class widening {
   // Many GPUs have little of f64; what must have the processor's bits has them.
   bool may_be_all() const { return !known_.for_groups(); }
   bool is_long(node_id n) const { return known_.trips(set_of(g_, bound_indices(g_, n))) >= numerics::long_row; }
-  // A variance: its terms have one sign, so what lanes round does not cancel.
-  bool is_squared_difference(node_id n) const {
-    return g_.kind(n) == op::mul && g_.arg(n, 0) == g_.arg(n, 1) && g_.kind(g_.arg(n, 0)) == op::sub;
-  }
   node_id squared(node_id n) {
     const node_id apart = g_.arg(n, 0);
     const node_id wider =

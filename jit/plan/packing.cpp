@@ -28,7 +28,7 @@ struct packed_loops {
 void find_shared(const graph& g, node_id n, const packed_loops& of, std::vector<node_id>& list) {
   if (!uses(g, n, of.lane) || !uses(g, n, of.walk)) return;
   if (!uses(g, n, of.rows) && may_pack(g, n) && (!of.loads || g.kind(n) == op::load)) {
-    if (std::find(list.begin(), list.end(), n) == list.end()) list.push_back(n);
+    if (std::ranges::find(list, n) == list.end()) list.push_back(n);
     return;
   }
   if (g.kind(n) == op::load || g.kind(n) == op::reduce) return;
@@ -37,12 +37,7 @@ void find_shared(const graph& g, node_id n, const packed_loops& of, std::vector<
 
 // Do lanes of the load lie one after the other, or is it the same for all?
 bool is_row(graph& g, const facts& known, node_id load, node_id lane) {
-  const int last = g[load].count - 1;
-  for (int d = 1; d < last; ++d)
-    if (uses(g, g.arg(load, d), lane)) return false;
-  if (!uses(g, load, lane)) return true;
-  const line l = split_affine(g, g.arg(load, last), lane);
-  return l.affine && l.slope == 1 && unit_strides{known}(g.arg(load, 0));
+  return !uses(g, load, lane) || goes_along(g, known, load, lane);
 }
 
 }  // namespace

@@ -40,9 +40,7 @@ amount folded_before(const context& c, node_id n) {
 amount output_bytes(const graph& g, const facts& known) {
   amount all = 0;
   for (const node_id define : g.outputs) {
-    index_set own;
-    for (int d = 0; d < tensor_rank(g, define); ++d) own.insert(g.ordinal(g.arg(define, 1 + d)));
-    all += known.trips(own) * row(g.type(define)).bytes;
+    all += known.trips(set_of(g, arguments(g, define, 1))) * row(g.type(define)).bytes;
   }
   return all;
 }

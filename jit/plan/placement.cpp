@@ -108,7 +108,7 @@ bool take_from_scatter(const context& c, stage& s) {
   for (const node_id n : reductions_in(g, s.body)) {
     if (n == s.body || !has_closed_ranges(g, n)) continue;
     const auto& shorts = s.slices.shorts;  // these stay where they are
-    if (std::find(shorts.begin(), shorts.end(), g.arg(n, 2)) != shorts.end()) continue;
+    if (std::ranges::find(shorts, g.arg(n, 2)) != shorts.end()) continue;
     if (!g.free[n].empty() && known.trips(all) <= repeats_allowed * known.trips(g.free[n])) continue;
     store_by_itself(c, s, n, "a scatter would compute it for each of its rows");
     return true;

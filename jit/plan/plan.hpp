@@ -184,6 +184,8 @@ struct program_plan {
   std::vector<stage> stages;
   std::vector<kernel_plan> kernels;
   std::vector<check> checks;
+  stage& at(int i) { return stages[static_cast<std::size_t>(i)]; }
+  const stage& at(int i) const { return stages[static_cast<std::size_t>(i)]; }
   amount cost = 0;   // nanoseconds of the longest kernel, estimated
   read_table reads;  // once stages are grouped
   // by reduction: the same under an index that its surroundings don't bind

@@ -109,7 +109,7 @@ std::string print(const graph& g, const program_plan& p) {
     }
     text += "\n  predicted: " + short_number(k.read) + " bytes read, " + short_number(k.written) + " written, " +
             short_number(k.operations) + " operations\n";
-    for (const int i : k.stages) text += stage_text(g, p.stages[static_cast<std::size_t>(i)]);
+    for (const int i : k.stages) text += stage_text(g, p.at(i));
   }
   return text;
 }

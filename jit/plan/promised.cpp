@@ -95,7 +95,7 @@ bool is_promised(const graph& g, const facts& known, node_id root) {
 
 void mark_promised(const graph& g, const facts& known, std::vector<stage>& stages) {
   const auto& promised = known.call().promised;
-  if (std::find(promised.begin(), promised.end(), true) == promised.end()) return;
+  if (std::ranges::find(promised, true) == promised.end()) return;
   marking(g, known, stages)();
   for (stage& s : stages) {
     if (s.promised) s.reasons.push_back("made of promised data: cached for later calls");

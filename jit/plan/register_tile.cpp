@@ -38,12 +38,12 @@ class work {
   work(graph& g, const facts& known, const program_plan& plan, const kernel_plan& k)
       : g_(g), known_(known), plan_(plan), k_(k) {
     for (const int i : k.stages)
-      for (const node_id n : reductions_in(g, plan.stages[static_cast<std::size_t>(i)].body)) reductions.push_back(n);
+      for (const node_id n : reductions_in(g, plan.at(i).body)) reductions.push_back(n);
   }
   // What asks sizes, once there is a loop to tile.
   void weigh(const std::vector<tiled_loop>& loops) {
     loops_ = loops;
-    for (const int i : k_.stages) add(plan_.stages[static_cast<std::size_t>(i)]);
+    for (const int i : k_.stages) add(plan_.at(i));
   }
 
   std::vector<item> items;
@@ -107,7 +107,7 @@ class work {
       return;
     }
     if (kind == op::load) {
-      const bool row = laned && (far_ || is_row(n, lane));
+      const bool row = laned && (far_ || goes_along(g_, known_, n, lane));
       add_item(!laned ? item::flow::element_load : row ? item::flow::vector_load : item::flow::gather, n, g_.free[n],
                lane, 1);
     } else if (kind == op::cast && laned && is_half(g_.type(g_.arg(n, 0)))) {
@@ -120,13 +120,6 @@ class work {
     for (int k = kind == op::load ? 1 : 0; k < g_[n].count; ++k) walk(g_.arg(n, k), lane);
   }
   static op_cost row_of(op kind) { return row(kind).cost; }
-  bool is_row(node_id load, node_id lane) const {
-    const int last = g_[load].count - 1;
-    for (int d = 1; d < last; ++d)
-      if (g_.free[g_.arg(load, d)].has(g_.ordinal(lane))) return false;
-    const line l = split_affine(g_, g_.arg(load, last), lane);
-    return l.affine && l.slope == 1 && unit_strides{known_}(g_.arg(load, 0));
-  }
   void add_item(item::flow what, node_id n, const index_set& depends, node_id lane, double cost) {
     const bool laned = lane != no_node && (what == item::flow::fold || g_.free[n].has(g_.ordinal(lane)));
     index_set by_equal;
@@ -261,7 +254,7 @@ class choice {
   }
 
  private:
-  const stage& at(int i) const { return plan_.stages[static_cast<std::size_t>(i)]; }
+  const stage& at(int i) const { return plan_.at(i); }
   candidate best_of(const std::vector<tiled_loop>& loops, const candidate& now, const model& model_of) const {
     candidate best = now, large = now;
     const bool chooses = may_choose_lanes();
@@ -287,12 +280,13 @@ class choice {
   int lanes() const { return at(k_.stages.front()).lanes; }
 
   bool is_eligible() const {
-    return k_.part == 0 && k_.row == no_node && std::all_of(k_.stages.begin(), k_.stages.end(), [&](int i) {
-      const stage& s = at(i);
-      const bool loops = s.how == way::map || s.how == way::stencil;
-      return loops && s.rows.whole == no_node && s.order_when == no_node && !s.reads_block_tree &&
-             s.folded_storage.empty() && !s.short_rows && s.where != place::check && s.sort.passes == 0 && !s.atomic;
-    });
+    return k_.part == 0 && k_.row == no_node && std::ranges::all_of(k_.stages, [&](int i) {
+             const stage& s = at(i);
+             const bool loops = s.how == way::map || s.how == way::stencil;
+             return loops && s.rows.whole == no_node && s.order_when == no_node && !s.reads_block_tree &&
+                    s.folded_storage.empty() && !s.short_rows && s.where != place::check && s.sort.passes == 0 &&
+                    !s.atomic;
+           });
   }
   // Those that all stages have, over the same iterations of all reductions.
   std::vector<tiled_loop> loops_of_tile() const {
@@ -300,11 +294,11 @@ class choice {
     const stage& first = at(k_.stages.front());
     for (const node_id idx : first.loops) {
       if (idx == first.vector || (idx == k_.parallel && k_.task.chunk != 0)) continue;
-      const bool in_all = std::all_of(k_.stages.begin(), k_.stages.end(), [&](int i) {
+      const bool in_all = std::ranges::all_of(k_.stages, [&](int i) {
         const auto& loops = at(i).loops;
-        return std::find(loops.begin(), loops.end(), idx) != loops.end();
+        return std::ranges::find(loops, idx) != loops.end();
       });
-      const bool same = std::none_of(w_.reductions.begin(), w_.reductions.end(), [&](node_id n) {
+      const bool same = std::ranges::none_of(w_.reductions, [&](node_id n) {
         bool varies = uses(g_, g_.arg(n, 1), idx);
         for (const node_id bound : bound_indices(g_, n)) varies = varies || uses(g_, bound, idx);
         return varies;
@@ -322,7 +316,7 @@ class choice {
     for (const node_id n : w_.reductions) set |= set_of(g_, bound_indices(g_, n));
     for (const int i : k_.stages) {
       const auto& loops = at(i).loops;
-      for (auto l = std::find(loops.begin(), loops.end(), idx); l != loops.end(); ++l)
+      for (auto l = std::ranges::find(loops, idx); l != loops.end(); ++l)
         if (*l != idx) set.insert(g_.ordinal(*l));
     }
     return set;
@@ -330,7 +324,7 @@ class choice {
   // More or fewer lanes change no result where each is a lane.
   bool may_choose_lanes() const {
     if (vector() == no_node || !w_.lanes_are_results || known_.call().overrides.lanes != 0) return false;
-    return std::all_of(k_.stages.begin(), k_.stages.end(), [&](int i) {
+    return std::ranges::all_of(k_.stages, [&](int i) {
       const bool loops = at(i).how == way::map || walks_chains(at(i));
       return loops && at(i).vector == vector() && at(i).lanes == lanes() && k_.parallel != vector();
     });
@@ -362,7 +356,7 @@ class choice {
       while (t.iterations > 1 && known_.trips(t.index) < t.iterations) t.iterations /= 2;
     std::erase_if(c.tile, [](const tiled_loop& t) { return t.iterations == 1; });
     if (may_choose_lanes())
-      for (const int i : k_.stages) plan_.stages[static_cast<std::size_t>(i)].lanes = c.lanes;
+      for (const int i : k_.stages) plan_.at(i).lanes = c.lanes;
     k_.tile = std::move(c.tile);
   }
 

@@ -18,7 +18,7 @@ inline node_id trips_of(graph& g, node_id idx) {
 inline node_id ceil_quotient(graph& g, node_id count, node_id size) {
   return make(g, op::quotient, make(g, op::add, count, make(g, op::sub, size, integer(g, 1))), size);
 }
-inline node_id ceil_quotient(graph& g, node_id count, std::int64_t size) {
+inline node_id blocks_in(graph& g, node_id count, std::int64_t size) {
   return ceil_quotient(g, count, integer(g, size));
 }
 
@@ -34,6 +34,10 @@ inline node_id intern_value(graph& g, monoid kind, int k, node_id body, node_id 
                             const std::vector<node_id>& indices) {
   const monoid own = sibling(g, kind, k);
   return intern_reduce(g, own, own_row_of(g, own).type, body, condition, indices);
+}
+
+inline node_id load_at(graph& g, node_id tensor, const std::vector<node_id>& subscripts) {
+  return load(g, tensor, subscripts.data(), static_cast<int>(subscripts.size()));
 }
 
 // An index under a name that nothing in the program has, so nothing captures it.
@@ -135,7 +139,7 @@ class replacement {
 
   // A node of any other kind stands for one of the same value.
   bool keeps_proofs() {
-    return proofs_ == proofs::kept || std::all_of(added_.begin(), added_.end(), [&](const auto& pair) {
+    return proofs_ == proofs::kept || std::ranges::all_of(added_, [&](const auto& pair) {
              return g_.kind(pair.first) != op::index || lies_in_range(g_, pair.first, pair.second);
            });
   }
@@ -148,6 +152,12 @@ class replacement {
   std::vector<std::pair<node_id, node_id>> added_;
   std::unordered_map<node_id, node_id> to_;
 };
+
+inline node_id with(graph& g, node_id e, node_id from, node_id to, proofs of_loads = proofs::known) {
+  replacement put(g, of_loads);
+  put.add(from, to);
+  return put(e);
+}
 
 // Loads of an expression by others of the same value, or by themselves. Was any replaced?
 template <class Instead>
@@ -204,8 +214,7 @@ node_id with_inlined(graph& g, node_id e, Chosen chosen) {
       if (g.kind(n) == op::load && g.kind(g.arg(n, 0)) == op::define && chosen(g.arg(n, 0))) use = n;
     });
     if (use == no_node) return e;
-    std::vector<node_id> subscripts;
-    for (int k = 1; k < g[use].count; ++k) subscripts.push_back(g.arg(use, k));
+    std::vector<node_id> subscripts = arguments(g, use, 1);
     replacement put(g);
     put.add(use, inlined(g, g.arg(use, 0), subscripts.data()));
     e = put(e);

@@ -49,12 +49,11 @@ class sharing {
  private:
   template <class Place>
   stage& at(Place i) const {
-    return plan_.stages[static_cast<std::size_t>(i)];
+    return plan_.at(i);
   }
 
   bool waits(int reader, const cluster& c) const {
-    return std::any_of(c.partials.begin(), c.partials.end(),
-                       [&](int p) { return reads_.waits(at(reader).define, at(p).define); });
+    return std::ranges::any_of(c.partials, [&](int p) { return reads_.waits(at(reader).define, at(p).define); });
   }
 
   // Does a partial result read those of the cluster in its own block only? Then both are made while the block is at
@@ -124,7 +123,7 @@ class sharing {
   // they lie.
   bool walks_wide_rows(const cluster& c) const {
     if (known_.for_groups()) return false;
-    return std::all_of(c.partials.begin(), c.partials.end(), [&](int p) {
+    return std::ranges::all_of(c.partials, [&](int p) {
       const stage& s = at(p);
       const bool of_columns =
           s.indices.size() == 2 && s.indices.front() == c.rows.block && s.vector == s.indices.back();
@@ -138,7 +137,7 @@ class sharing {
   // Does it wait for none of the cluster but the one that shifts it?
   bool may_follow(int i, const cluster& c) const {
     const stage& s = at(i);
-    return std::all_of(c.partials.begin(), c.partials.end(), [&](int p) {
+    return std::ranges::all_of(c.partials, [&](int p) {
       const bool centre = s.moving.centre != no_node && g_.arg(s.moving.centre, 0) == at(p).define;
       return centre || !reads_.waits(s.define, at(p).define);
     });
@@ -148,7 +147,7 @@ class sharing {
   void move(int i, const cluster& c) {
     stage& s = at(i);
     if (s.moving.centre == no_node) return;
-    const bool together = c.maps.empty() && std::any_of(c.partials.begin(), c.partials.end(), [&](int p) {
+    const bool together = c.maps.empty() && std::ranges::any_of(c.partials, [&](int p) {
                             const stage& o = at(p);
                             const node_id own = result_of(g_, o);
                             return o.how == way::partial && o.vector == s.vector &&
@@ -278,7 +277,7 @@ class sharing {
       s.vector = lane;
       s.lanes = lanes;
     } else {
-      const bool lone = bound_indices(g_, s.body).size() == 1 && std::any_of(c.maps.begin(), c.maps.end(), [&](int m) {
+      const bool lone = bound_indices(g_, s.body).size() == 1 && std::ranges::any_of(c.maps, [&](int m) {
                           const bool in_lanes = at(m).vector != no_node && at(m).vector == at(m).loops.front();
                           return in_lanes || (at(m).made == origin::for_lanes && reads_.reads(s.define, at(m).define));
                         });

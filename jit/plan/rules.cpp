@@ -52,8 +52,8 @@ constexpr auto outermost = rule::order::outermost_first, innermost = rule::order
 
 constexpr rule table[] = {
     {"known conditions", "first: what no rule has to see through", on_stage<take_known_conditions>},
-    {"cases", "a sum over few places that asks which it is: each term is one case, which rules then see",
-     on_stage<take_cases>},
+    {"cases", "a sum over few places that asks which it is: each term is one case, which rules then see", nullptr,
+     on_reduction<take_cases>, innermost, 5},
     {"scatter by place", "while the sum still is over slices and their places at once",
      on_stage<take_scatter_by_place>},
     {"scatter", "decides which loops the stage has at all", on_stage<take_scatter>},
@@ -103,8 +103,8 @@ constexpr rule table[] = {
      on_stage<take_tie_bits>},
     {"repeated terms", "slow functions of few values in a scatter of many", on_stage<take_repeated>},
     {"pair tiles", "before placement would store a value for each pair", on_stage<take_pair_tiles>},
-    {"short rows", "before placement: what a sum over all rows needs of each is folded with rows in lanes",
-     on_stage<take_short_rows>},
+    {"short rows", "before placement: what a sum over all rows needs of each is folded with rows in lanes", nullptr,
+     on_reduction<take_short_rows>, innermost, 6},
     {"one walk",
      "before placement would store a maximum or a mean: it and the powers or squares about it are one fold, on a GPU",
      on_stage<take_one_walk>},

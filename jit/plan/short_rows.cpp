@@ -138,26 +138,6 @@ void find_values_of_rows(graph& g, const facts& known, node_id n, node_id rows, 
   for (int k = 0; k < g[n].count; ++k) find_values_of_rows(g, known, g.arg(n, k), rows, list);
 }
 
-// A fold over all rows, of values that the rows have first; no_node: they have none.
-node_id over_values_of_rows(const context& c, const stage& s, node_id n) {
-  auto& [g, known, before] = c;
-  const std::vector<node_id> bound = bound_indices(g, n);
-  if (keeps_several(g, n) || is_folded_in_order(g, n) || !is_true(g, g.arg(n, 1)) || !g.free[n].empty()) return no_node;
-  if (!holds(g, g.arg(n, 0), op::reduce)) return no_node;
-  const node_id rows = longest_of(known, bound);
-  std::vector<node_id> rest = bound;
-  std::erase(rest, rows);
-  if (!uses(g, g.arg(n, 0), rows)) return no_node;
-  const node_id value = rest.empty() ? g.arg(n, 0)
-                                     : intern_reduce(g, monoid_of(g, n), g.type(n), g.arg(n, 0), truth(g, true), rest);
-  std::vector<node_id> list;
-  find_values_of_rows(g, known, value, rows, list);
-  if (list.empty()) return no_node;
-  replacement put(g);
-  for (const node_id e : list) put.add(e, stored(c, e, {"materialised", s, "folds of short rows, which are lanes"}));
-  return intern_reduce(g, monoid_of(g, n), g.type(n), put(value), truth(g, true), {rows});
-}
-
 }  // namespace
 
 bool schedule_short_rows(graph& g, const facts& known, stage& s) {
@@ -180,15 +160,24 @@ bool schedule_short_rows(graph& g, const facts& known, stage& s) {
   return true;
 }
 
-bool take_short_rows(const context& c, stage& s) {
-  if (!may_have_short_rows(c.known, s)) return false;
-  for (const node_id n : reductions_in(c.g, s.body)) {
-    const node_id instead = over_values_of_rows(c, s, n);
-    if (instead == no_node) continue;
-    replace_in(c.g, s, n, instead);
-    return true;
-  }
-  return false;
+node_id take_short_rows(const context& c, node_id n, const stage& s) {
+  auto& [g, known, before] = c;
+  if (!may_have_short_rows(known, s)) return no_node;
+  const std::vector<node_id> bound = bound_indices(g, n);
+  if (keeps_several(g, n) || is_folded_in_order(g, n) || !is_true(g, g.arg(n, 1)) || !g.free[n].empty()) return no_node;
+  if (!holds(g, g.arg(n, 0), op::reduce)) return no_node;
+  const node_id rows = longest_of(known, bound);
+  std::vector<node_id> rest = bound;
+  std::erase(rest, rows);
+  if (!uses(g, g.arg(n, 0), rows)) return no_node;
+  const node_id value =
+      rest.empty() ? g.arg(n, 0) : intern_reduce(g, monoid_of(g, n), g.type(n), g.arg(n, 0), truth(g, true), rest);
+  std::vector<node_id> list;
+  find_values_of_rows(g, known, value, rows, list);
+  if (list.empty()) return no_node;
+  replacement put(g);
+  for (const node_id e : list) put.add(e, stored(c, e, {"materialised", s, "folds of short rows, which are lanes"}));
+  return intern_reduce(g, monoid_of(g, n), g.type(n), put(value), truth(g, true), {rows});
 }
 
 }  // namespace sheaf::inline v0_1::plan

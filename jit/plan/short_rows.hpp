@@ -12,6 +12,7 @@ namespace sheaf::inline v0_1::plan {
 bool schedule_short_rows(graph& g, const facts& known, stage& s);
 
 // Stores what a fold over all rows needs of each, where that folds short ones: they are lanes in a stage of their own.
-bool take_short_rows(const context& c, stage& s);
+// The fold of what is stored; no_node: rows have no such values.
+node_id take_short_rows(const context& c, node_id n, const stage& s);
 
 }  // namespace sheaf::inline v0_1::plan

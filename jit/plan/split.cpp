@@ -79,8 +79,7 @@ class splitting : partial_results {
         numerics::accumulated(g_.type(n_)) != g_.type(n_))
       return no_node;
     const node_id body = g_.arg(n_, 0);
-    const bool square =
-        g_.kind(body) == op::mul && g_.arg(body, 0) == g_.arg(body, 1) && g_.kind(g_.arg(body, 0)) == op::sub;
+    const bool square = squared_difference(g_, body) != no_node;
     if (!square && power_of(g_, body).value == no_node) return no_node;
     const node_id difference = g_.arg(body, 0), centre = g_.arg(difference, 1);
     if (g_.free[centre].has(g_.ordinal(cut_))) return no_node;
@@ -89,9 +88,7 @@ class splitting : partial_results {
     const node_id own = centre_of_block(seen(centre), g_.arg(difference, 0), square, rows, use);
     if (own == no_node) return no_node;
     const auto about = [&](node_id c) {
-      replacement put(g_);
-      put.add(difference, make(g_, op::sub, g_.arg(difference, 0), c));
-      return put(body);
+      return with(g_, body, difference, make(g_, op::sub, g_.arg(difference, 0), c));
     };
     const element type = g_.type(n_);
     const bool wide_rows = walks_wide_rows(g_, known_, n_, about(own), s_);
@@ -129,9 +126,7 @@ class splitting : partial_results {
       put.add(use, earlier(g_, use));
       before = put(own);
     }
-    replacement put(g_, proofs::kept);
-    put.add(cut_, rows.part);
-    const node_id body = put(about(after)), always = truth(g_, true);
+    const node_id body = with(g_, about(after), cut_, rows.part, proofs::kept), always = truth(g_, true);
     m.body = g_.type(part) != g_.type(body) ? narrow_sum(body, always, {rows.part})
                                             : intern_reduce(g_, monoid::sum, g_.type(body), body, always, {rows.part});
     const node_id sum = earlier(g_, part), by = make(g_, op::sub, before, after);
@@ -148,9 +143,7 @@ class splitting : partial_results {
     const node_id use = parts_of(rows, kind, numerics::accumulated(g_.type(value)), value, truth(g_, true));
     const node_id first = g_.arg(rows.part, 0), none = identity_of(g_, monoid::min, element::i32);
     const node_id place = cast_to(g_, element::i32, make(g_, op::sub, rows.part, first));
-    replacement put(g_, proofs::kept);
-    put.add(cut_, rows.part);
-    const node_id here = same(put(cast_to(g_, g_.type(use), value)), use);
+    const node_id here = same(with(g_, cast_to(g_, g_.type(use), value), cut_, rows.part, proofs::kept), use);
     const node_id part = parts_of(rows, monoid::min, element::i32, place, here);
     shifted_moments_form& moving = stage_behind(c_, part).moving;
     moving.centre = use;

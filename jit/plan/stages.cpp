@@ -17,7 +17,7 @@ stage stage_of(graph& g, node_id define) {
   stage s;
   s.define = define;
   s.body = g.arg(define, 0);
-  for (int d = 0; d < tensor_rank(g, define); ++d) s.indices.push_back(g.arg(define, 1 + d));
+  s.indices = arguments(g, define, 1);
   return s;
 }
 
@@ -167,8 +167,7 @@ std::vector<stage> stages_of(graph& g, const facts& known) {
     }
     replacement put(g, {}, true);
     for (const node_id n : uses) {
-      std::vector<node_id> subscripts;
-      for (int k = 1; k < g[n].count; ++k) subscripts.push_back(g.arg(n, k));
+      std::vector<node_id> subscripts = arguments(g, n, 1);
       put.add(n, inlined(g, d, subscripts.data()));
     }
     for (stage& s : stages) s.body = put(s.body);
@@ -178,25 +177,29 @@ std::vector<stage> stages_of(graph& g, const facts& known) {
   return stages;
 }
 
+void define_stage(graph& g, stage& s, std::string_view name) {
+  const name_id id = g.name(name.data(), static_cast<int>(name.size()));
+  s.define = define(g, id, s.body, s.indices.data(), static_cast<int>(s.indices.size()));
+}
+
 node_id stored(const context& c, node_id body, stored_as as) {
   graph& g = c.g;
   const stage& like = as.like;
   std::vector<node_id> indices = indices_of(g, g.free[body]);
   const auto rank = [&](node_id idx) {
     if (idx == like.vector) return like.indices.size() + 1;
-    return static_cast<std::size_t>(std::find(like.indices.begin(), like.indices.end(), idx) - like.indices.begin());
+    return static_cast<std::size_t>(std::ranges::find(like.indices, idx) - like.indices.begin());
   };
-  std::sort(indices.begin(), indices.end(), [&](node_id a, node_id b) {
+  std::ranges::sort(indices, [&](node_id a, node_id b) {
     return rank(a) != rank(b) ? rank(a) < rank(b) : g.ordinal(a) < g.ordinal(b);
   });
   for (stage& s : c.before)
     if (g.arg(s.define, 0) == body && s.where == place::workspace && names_all(g, body, s.indices))
       return result_of(g, s);
-  const name_id id = g.name(as.name, static_cast<int>(std::string_view(as.name).size()));
   stage s;
-  s.define = define(g, id, body, indices.data(), static_cast<int>(indices.size()));
   s.body = body;
-  s.indices = indices;
+  s.indices = std::move(indices);
+  define_stage(g, s, as.name);
   s.made = as.made;
   s.reasons.push_back(std::move(as.reason));
   c.before.push_back(std::move(s));
@@ -204,8 +207,7 @@ node_id stored(const context& c, node_id body, stored_as as) {
 }
 
 stage& stage_behind(const context& c, node_id loaded) {
-  return *std::find_if(c.before.begin(), c.before.end(),
-                       [&](const stage& s) { return s.define == c.g.arg(loaded, 0); });
+  return *std::ranges::find_if(c.before, [&](const stage& s) { return s.define == c.g.arg(loaded, 0); });
 }
 
 node_id known_as(graph& g, node_id value, node_id walk, const std::vector<stage>& before) {
@@ -215,46 +217,35 @@ node_id known_as(graph& g, node_id value, node_id walk, const std::vector<stage>
       const bool reaches =
           known_less_equal(g, g.arg(idx, 0), g.arg(walk, 0)) && known_less_equal(g, g.arg(walk, 1), g.arg(idx, 1));
       if (!reaches || g.type(made.define) != g.type(value) || !names_all(g, body, made.indices)) continue;
-      replacement put(g);
-      put.add(idx, walk);
-      if (put(body) != value) continue;
+      if (with(g, body, idx, walk) != value) continue;
       std::vector<node_id> subscripts = made.indices;
       subscripts[d] = walk;
-      return load(g, made.define, subscripts.data(), static_cast<int>(subscripts.size()));
+      return load_at(g, made.define, subscripts);
     }
   return no_node;
 }
 
-node_id result_of(graph& g, const stage& s) {
-  return load(g, s.define, s.indices.data(), static_cast<int>(s.indices.size()));
-}
+node_id result_of(graph& g, const stage& s) { return load_at(g, s.define, s.indices); }
 
 bool names_all(const graph& g, node_id value, const std::vector<node_id>& indices) {
-  return std::all_of(indices.begin(), indices.end(), [&](node_id idx) { return g.free[value].has(g.ordinal(idx)); });
+  return std::ranges::all_of(indices, [&](node_id idx) { return g.free[value].has(g.ordinal(idx)); });
 }
 
 stage space(graph& g, const std::string& name, node_id body, std::vector<node_id> indices) {
   stage s;
   s.how = way::space;
   s.body = body;
-  const name_id id = g.name(name.data(), static_cast<int>(name.size()));
-  s.define = define(g, id, body, indices.data(), static_cast<int>(indices.size()));
   s.indices = std::move(indices);
+  define_stage(g, s, name);
   return s;
 }
 
 node_id earlier(graph& g, node_id use) {
   const node_id stored = g.arg(use, 0);
-  std::vector<node_id> indices, subscripts;
-  for (int d = 1; d < g[use].count; ++d) {
-    indices.push_back(g.arg(stored, d));
-    subscripts.push_back(g.arg(use, d));
-  }
+  const std::vector<node_id> indices = arguments(g, stored, 1);
   const int rank = static_cast<int>(indices.size());
-  const std::string name = "earlier";
-  const name_id id = g.name(name.data(), static_cast<int>(name.size()));
-  const node_id before = define(g, id, g.arg(stored, 0), indices.data(), rank);
-  return load(g, before, subscripts.data(), rank);
+  const node_id before = define(g, g.name("earlier", 7), g.arg(stored, 0), indices.data(), rank);
+  return load_at(g, before, arguments(g, use, 1));
 }
 
 void store_by_itself(const context& c, stage& s, node_id n, std::string reason, bool in_lanes) {
@@ -263,10 +254,6 @@ void store_by_itself(const context& c, stage& s, node_id n, std::string reason, 
   replace_in(c.g, s, n, stored(c, n, {"materialised", like, std::move(reason)}));
 }
 
-void replace_in(graph& g, stage& s, node_id from, node_id to) {
-  replacement put(g);
-  put.add(from, to);
-  s.body = put(s.body);
-}
+void replace_in(graph& g, stage& s, node_id from, node_id to) { s.body = with(g, s.body, from, to); }
 
 }  // namespace sheaf::inline v0_1::plan

@@ -23,6 +23,8 @@ struct stored_as {
   origin made = origin::rule;
 };
 node_id stored(const context& c, node_id body, stored_as as);
+// Gives a stage that has its value and its indices the definition of both, by this name.
+void define_stage(graph& g, stage& s, std::string_view name);
 // The stage whose results such a load reads.
 stage& stage_behind(const context& c, node_id loaded);
 

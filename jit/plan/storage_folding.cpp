@@ -31,13 +31,13 @@ void fold_storage(const graph& g, const facts& known, program_plan& plan) {
   for (const kernel_plan& k : plan.kernels) {
     if (k.parallel == no_node || k.task.chunk != 0 || k.promised) continue;
     std::vector<const stage*> list;
-    for (const int i : k.stages) list.push_back(&plan.stages[static_cast<std::size_t>(i)]);
+    for (const int i : k.stages) list.push_back(&plan.at(i));
     std::vector<node_id> iterations;
     for (node_id idx = shared_loop(g, list, 1); idx != no_node; idx = shared_loop(g, list, 1 + iterations.size()))
       iterations.push_back(idx);
     if (iterations.empty()) continue;
     for (const int i : k.stages) {
-      stage& s = plan.stages[static_cast<std::size_t>(i)];
+      stage& s = plan.at(i);
       const auto reads_elsewhere = [&](const stage& reader) {
         return plan.reads.reads(reader.define, s.define) && std::ranges::count(list, &reader) == 0;
       };

@@ -113,8 +113,7 @@ std::vector<suspicion> suspected_together(graph& g, const facts& known, std::spa
     if (!q.cheaper && q.checks.size() < 2) continue;
     stage s;
     s.body = intern_reduce(g, monoid::any, element::boolean, q.outside, q.when, q.indices);
-    const std::string name = "suspected_" + checks[q.checks.front()].tensor;
-    s.define = define(g, g.name(name.data(), static_cast<int>(name.size())), s.body, nullptr, 0);
+    define_stage(g, s, "suspected_" + checks[q.checks.front()].tensor);
     s.made = origin::rule;
     s.reasons.push_back(std::to_string(q.checks.size()) + " checks of data, before one is asked where it fails");
     list.push_back({std::move(q.checks), std::move(s)});
@@ -140,8 +139,7 @@ node_id suspected(graph& g, const facts& known, const check& c, std::vector<stag
       continue;
     stage s;
     s.body = intern_reduce(g, monoid::any, element::boolean, truth(g, true), outside, {whole});
-    const std::string name = "suspected_" + c.tensor;
-    s.define = define(g, g.name(name.data(), static_cast<int>(name.size())), s.body, nullptr, 0);
+    define_stage(g, s, "suspected_" + c.tensor);
     s.made = origin::rule;
     s.reasons.push_back("subscript " + std::to_string(c.dimension) + " of " + c.tensor + " anywhere, before slices");
     first.push_back(std::move(s));

@@ -90,7 +90,7 @@ void share_map(graph& g, const facts& known, stage& s) {
     return !others.empty();
   };
   // Not those within the lanes.
-  std::vector<node_id> loops(s.loops.begin(), std::find(s.loops.begin(), s.loops.end(), s.vector));
+  std::vector<node_id> loops(s.loops.begin(), std::ranges::find(s.loops, s.vector));
   std::erase_if(loops, is_open);
   s.parallel = loop_of_tasks(known, loops, known.enough_tasks());
   if (s.vector != no_node && !is_open(s.vector) && (s.parallel == no_node || may_share_lanes(g, known, s)))
@@ -237,7 +237,7 @@ std::int64_t rows_of_tile(const kernel_plan& k) {
 // for each part. Not of a loop that is tiled: parts would be shorter than the tile.
 void share_parts(const graph& g, const facts& known, const program_plan& plan, kernel_plan& k) {
   if (known.call().gpu || k.parallel == no_node || k.stages.size() != 1 || k.task.chunk != 0) return;
-  const stage& s = plan.stages[static_cast<std::size_t>(k.stages.front())];
+  const stage& s = plan.at(k.stages.front());
   const bool plain = s.how == way::map && s.where != place::check && s.rows.whole == no_node && !s.short_rows &&
                      !s.loop_within && s.order.index == no_node && s.order_when == no_node;
   if (!plain || s.loops.size() < 2 || s.loops.front() != k.parallel || s.loops[1] == s.vector) return;
@@ -293,7 +293,7 @@ amount cost_of_task(const facts& known, const program_plan& plan, const kernel_p
   const target::family& on = known.call().on;
   amount work = k.time;
   for (const int i : k.stages) {
-    const stage& s = plan.stages[static_cast<std::size_t>(i)];
+    const stage& s = plan.at(i);
     work += s.operations * on.operation + functions_of(known, s) * on.function;
   }
   return max(1.0, work / max(1.0, tasks_in(known, k)));

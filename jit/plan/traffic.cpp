@@ -40,7 +40,7 @@ class kernel_reads {
   }
 
  private:
-  const stage& at(int i) const { return plan_.stages[static_cast<std::size_t>(i)]; }
+  const stage& at(int i) const { return plan_.at(i); }
 
   void stage_reads(const stage& s) {
     loops_ = {};
@@ -115,7 +115,7 @@ void predict_traffic(const graph& g, const facts& known, program_plan& plan) {
     k.read = kernel_reads(g, known, plan, k).bytes();
     k.written = k.operations = 0;
     for (const int i : k.stages) {
-      const stage& s = plan.stages[static_cast<std::size_t>(i)];
+      const stage& s = plan.at(i);
       if (s.where != place::check) k.written += s.bytes;
       k.operations += s.operations;
     }

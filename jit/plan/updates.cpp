@@ -125,8 +125,7 @@ void store_apart(graph& g, const facts& known, std::vector<stage>& stages) {
     stage copy;
     copy.indices = s.indices;
     copy.body = result_of(g, s);
-    copy.define = define(g, g.name(name.data(), static_cast<int>(name.size())), copy.body, copy.indices.data(),
-                         static_cast<int>(copy.indices.size()));
+    define_stage(g, copy, name);
     copy.where = place::output;
     copy.ordinal = s.ordinal;
     copy.reasons.push_back("an output where an input lies that others read: through workspace");
@@ -164,7 +163,7 @@ bool may_share_updates(const graph& g, const facts& known, const program_plan& p
   for (const update& u : known.call().updates) {
     if (g.outputs[u.output] != s.define) continue;
     for (const int i : k.stages) {
-      const stage& other = plan.stages[static_cast<std::size_t>(i)];
+      const stage& other = plan.at(i);
       if (!reads_input(g, other, u.input)) continue;
       if (known.call().gpu || !reads_own_element(g, other, s, u)) return false;
     }

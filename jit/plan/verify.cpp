@@ -70,9 +70,9 @@ void check_kernels(const graph& g, const program_plan& plan) {
   for (const stage& s : plan.stages)
     if (s.how == way::space) stored.insert(s.define);  // a table, which others fill
   for (const kernel_plan& k : plan.kernels) {
-    for (const int i : k.stages) stored.insert(plan.stages[static_cast<std::size_t>(i)].define);
+    for (const int i : k.stages) stored.insert(plan.at(i).define);
     for (const int i : k.stages) {
-      const stage& s = plan.stages[static_cast<std::size_t>(i)];
+      const stage& s = plan.at(i);
       if (k.part == 0) ++uses[static_cast<std::size_t>(i)];
       check_stored(g, s, stored);
     }

@@ -96,7 +96,7 @@ class path_walk {
 
   bool enters(node_id idx, std::vector<node_id>& loops) const {
     const auto same = [&](node_id other) { return g_.ordinal(other) == g_.ordinal(idx); };
-    if (is_empty(known_, idx) || std::any_of(loops.begin(), loops.end(), same)) return false;
+    if (is_empty(known_, idx) || std::ranges::any_of(loops, same)) return false;
     loops.push_back(idx);
     return true;
   }
@@ -107,7 +107,7 @@ class path_walk {
       const auto low = known_.value(g_.arg(idx, 0)), high = known_.value(g_.arg(idx, 1));
       return low && high && low->certain() < *high;
     };
-    if (is_true(g_, where) && std::all_of(loops.begin(), loops.end(), runs)) loops.clear();
+    if (is_true(g_, where) && std::ranges::all_of(loops, runs)) loops.clear();
     for (int d = 0; d < tensor_rank(g_, define); ++d)
       if (!enters(g_.arg(define, 1 + d), loops)) return;
     (*this)(g_.arg(define, 0), loops, where);
@@ -150,7 +150,7 @@ class path_walk {
 
 void find_violations(const outside_loads& outside, node_id body, std::span<const node_id> indices,
                      std::vector<violation>& found) {
-  if (std::none_of(indices.begin(), indices.end(), [&](node_id idx) { return is_empty(outside.known, idx); }))
+  if (std::ranges::none_of(indices, [&](node_id idx) { return is_empty(outside.known, idx); }))
     path_walk(outside, found)(body, {indices.begin(), indices.end()}, truth(outside.g, true));
 }
 

@@ -11,20 +11,8 @@
 
 namespace sheaf::inline v0_1::plan {
 
-// Calls visit(node) once for each node of an expression, arguments first; ranges of bound indices belong to it.
-template <class Visit>
-void for_each_node(const graph& g, node_id root, Visit&& visit) {
-  std::unordered_set<node_id> seen;
-  const auto walk = [&](auto&& self, node_id n) -> void {
-    if (!seen.insert(n).second) return;
-    for (int k = g.kind(n) == op::load ? 1 : 0; k < g[n].count; ++k)
-      if (g.kind(n) != op::extent) self(self, g.arg(n, k));
-    visit(n);
-  };
-  walk(walk, root);
-}
-
-// Does the test hold of any of them, or of all? Asked in that order, until it is known.
+// Does the test hold of any node of an expression, or of all? Each is asked once, arguments first, until it is known;
+// ranges of bound indices belong to it.
 template <class Test>
 bool any_node(const graph& g, node_id root, Test&& test) {
   std::unordered_set<node_id> seen;
@@ -39,6 +27,11 @@ bool any_node(const graph& g, node_id root, Test&& test) {
 template <class Test>
 bool all_nodes(const graph& g, node_id root, Test&& test) {
   return !any_node(g, root, [&](node_id n) { return !test(n); });
+}
+
+template <class Visit>
+void for_each_node(const graph& g, node_id root, Visit&& visit) {
+  any_node(g, root, [&](node_id n) { return visit(n), false; });
 }
 
 inline bool holds(const graph& g, node_id root, op kind) {
@@ -98,6 +91,12 @@ inline bool is_function(const graph& g, node_id n) {
   return is_elementwise(g.kind(n)) && row(g.kind(n)).cost == op_cost::function;
 }
 
+// The difference of which an expression is the square; no_node: it is none.
+inline node_id squared_difference(const graph& g, node_id n) {
+  const bool square = g.kind(n) == op::mul && g.arg(n, 0) == g.arg(n, 1) && g.kind(g.arg(n, 0)) == op::sub;
+  return square ? g.arg(n, 0) : no_node;
+}
+
 // Do two indices run over the same values?
 inline bool same_range(const graph& g, node_id a, node_id b) {
   return a == b || (known_equal(g, g.arg(a, 0), g.arg(b, 0)) && known_equal(g, g.arg(a, 1), g.arg(b, 1)));
@@ -119,12 +118,13 @@ inline bool is_slow(const graph& g, node_id n) {
   return false;
 }
 
-// The bound indices of a reduction.
-inline std::vector<node_id> bound_indices(const graph& g, node_id reduce) {
+// What a node has from its k-th argument on.
+inline std::vector<node_id> arguments(const graph& g, node_id n, int k) {
   std::vector<node_id> list;
-  for (int k = 2; k < g[reduce].count; ++k) list.push_back(g.arg(reduce, k));
+  for (; k < g[n].count; ++k) list.push_back(g.arg(n, k));
   return list;
 }
+inline std::vector<node_id> bound_indices(const graph& g, node_id reduce) { return arguments(g, reduce, 2); }
 
 inline index_set set_of(const graph& g, const std::vector<node_id>& indices) {
   index_set set;
@@ -138,10 +138,9 @@ inline std::vector<node_id> nesting_order(const graph& g, std::vector<node_id> l
   if (lane != no_node) std::erase(list, lane);
   while (!list.empty()) {
     const auto free_of_others = [&](node_id idx) {
-      return std::none_of(list.begin(), list.end(),
-                          [&](node_id o) { return o != idx && g.free[idx].has(g.ordinal(o)); });
+      return std::ranges::none_of(list, [&](node_id o) { return o != idx && g.free[idx].has(g.ordinal(o)); });
     };
-    auto next = std::find_if(list.begin(), list.end(), free_of_others);
+    auto next = std::ranges::find_if(list, free_of_others);
     if (next == list.end()) next = list.begin();
     sorted.push_back(*next);
     list.erase(next);
@@ -212,7 +211,7 @@ inline bool is_closed(const graph& g, node_id idx) {
 // Can a tensor hold the values of n?
 inline bool has_closed_ranges(const graph& g, node_id n) {
   const std::vector<node_id> list = indices_of(g, g.free[n]);
-  return std::all_of(list.begin(), list.end(), [&](node_id idx) { return is_closed(g, idx); });
+  return std::ranges::all_of(list, [&](node_id idx) { return is_closed(g, idx); });
 }
 
 }  // namespace sheaf::inline v0_1::plan

@@ -63,7 +63,7 @@ amount decisions::extent(int place, std::int64_t value, std::int64_t usual) {
 amount decisions::of_integers(integer_function f, const amount& a, const amount& b, const amount& c) {
   const std::int64_t value = f(whole_of(a.estimate()), whole_of(b.estimate()), whole_of(c.estimate()));
   const std::int64_t usual = f(whole_of(a.usual()), whole_of(b.usual()), whole_of(c.usual()));
-  const auto at = std::find(functions_.begin(), functions_.end(), f);
+  const auto at = std::ranges::find(functions_, f);
   const auto place = static_cast<std::int32_t>(at - functions_.begin());
   if (at == functions_.end()) functions_.push_back(f);
   const step s{.how = rule::integer, .a = of(a), .b = of(b), .c = of(c), .function = place};

@@ -76,7 +76,7 @@ void usual_extents::for_rows(int input, const F& f) const {
 usual_extents::sizes usual_extents::sizes_of(std::span<const amount> extents) const {
   sizes u;
   if (general_) {
-    const bool table = std::find(roles_.begin(), roles_.end(), role::along) != roles_.end();
+    const bool table = std::ranges::find(roles_, role::along) != roles_.end();
     return {table ? classes::usual_row : classes::usual_list, classes::usual_row, classes::usual_rows};
   }
   const auto along_of = [](const amount& n) {

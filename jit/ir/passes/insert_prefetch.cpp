@@ -170,9 +170,8 @@ class prefetcher : gathered_rows {
       const bool along = is_counter(i.args.back(), number);
       const bool vector = loops_.at(number).kind == loop_kind::vector;
       const auto depends = [&](value v) { return depends_on(v, number); };
-      if (std::any_of(i.args.begin(), i.args.end(), [&](value v) { return sources_of(v).cells; })) continue;
-      if (along == vector && std::count_if(i.args.begin(), i.args.end(), depends) == 1)
-        rows.push_back({i.target, i.args});
+      if (std::ranges::any_of(i.args, [&](value v) { return sources_of(v).cells; })) continue;
+      if (along == vector && std::ranges::count_if(i.args, depends) == 1) rows.push_back({i.target, i.args});
     }
   }
 
@@ -239,7 +238,7 @@ void prefetch_rows_in_lanes(module& m) {
 
 void insert_prefetch(module& m, const bytes_of_caches& least) {
   const auto large = [&](const buffer& b) { return b.where == role::input && b.bytes >= least.from_last_cache; };
-  if (std::none_of(m.buffers.begin(), m.buffers.end(), large)) return;
+  if (std::ranges::none_of(m.buffers, large)) return;
   for (kernel& k : m.kernels) {
     if (k.call != nullptr) continue;
     block body = std::move(k.body);

@@ -37,7 +37,7 @@ class gathered_rows : protected loop_values {
       places.insert(places.end(), of_d.loads.begin(), of_d.loads.end());
     }
     const auto counts = [&](std::int32_t loop) {
-      return std::any_of(places.begin(), places.end(), [&](value v) { return depends_on(v, loop); });
+      return std::ranges::any_of(places, [&](value v) { return depends_on(v, loop); });
     };
     const auto found = std::find_if(path_.rbegin(), path_.rend(), counts);
     if (found == path_.rend()) return;
@@ -95,7 +95,7 @@ class gathered_rows : protected loop_values {
   }
   // In every iteration, and stored before them.
   bool all_loaded_in(const std::vector<value>& places, std::int32_t inner, std::int32_t outer) {
-    return std::all_of(places.begin(), places.end(), [&](value v) {
+    return std::ranges::all_of(places, [&](value v) {
       if (!depends_on(v, inner) && !depends_on(v, outer)) return true;
       const std::int32_t home = home_.at(v);
       return (home == inner || home == outer) && !loops_.at(outer).stored.contains(k_.instructions[v].target);

@@ -103,7 +103,7 @@ bool may_jam(const module& m, const kernel& k, const statement& loop, const vari
     if (s.kind == statement_kind::combine) fine = fine && made.contains(s.target_value);
     if (s.kind == statement_kind::store) {
       const buffer& to = m.buffers[static_cast<std::size_t>(s.target)];
-      const bool own = std::any_of(s.subscripts.begin(), s.subscripts.end(), std::cref(varies));
+      const bool own = std::ranges::any_of(s.subscripts, std::cref(varies));
       fine = fine && own && (to.where != role::local || to.by_iteration);
     }
     if (s.kind != statement_kind::instruct) return;

@@ -175,9 +175,7 @@ class block_tree_stages {
 
   node_id part(node_id value, node_id t, node_id low, node_id high, node_id when) {
     const node_id over = fresh_index(g_, t, low, high);
-    replacement put(g_, proofs::kept);
-    put.add(t, over);
-    return intern_reduce(g_, fold_, g_.type(f_.reduce), put(value), when, {over});
+    return intern_reduce(g_, fold_, g_.type(f_.reduce), with(g_, value, t, over, proofs::kept), when, {over});
   }
 
   // The stage of the next table, and its load at an index of its own.
@@ -237,7 +235,7 @@ class scatter {
     t.owned = b;
     t.body = last ? reduction(g_.arg(s_.body, 0), e.first, e.end, l_.slice, b) : at_edges(e, b);
     for (const node_id idx : s_.indices) t.indices.push_back(idx == l_.owned ? b : idx);
-    t.define = define(g_, g_.name("table", 5), t.body, t.indices.data(), static_cast<int>(t.indices.size()));
+    define_stage(g_, t, "table");
     t.when = deep_;
     t.reads_block_tree = true;
     t.reasons.push_back("what whole blocks of " + std::to_string(radix_.usual) +
@@ -245,7 +243,7 @@ class scatter {
     c_.before.push_back(std::move(t));
     std::vector<node_id> subscripts;
     for (const node_id idx : s_.indices) subscripts.push_back(idx == l_.owned ? radix_.down(row) : idx);
-    return proven(g_, load(g_, c_.before.back().define, subscripts.data(), static_cast<int>(subscripts.size())));
+    return proven(g_, load_at(g_, c_.before.back().define, subscripts));
   }
   // Both edges of slice m, as slices 2 m and 2 m + 1.
   node_id at_edges(const edges& e, node_id row) {
@@ -305,9 +303,7 @@ bool take_block_tree(const context& c, stage& s) {
   if (f.reduce == no_node) return false;
   block_tree_stages made(c, s, f);
   const node_id folded = made();
-  replacement put(g);
-  put.add(f.reduce, folded);
-  s.body = put(s.body);
+  replace_in(g, s, f.reduce, folded);
   s.reads_block_tree = true;
   const auto bound = indices_of(g, f.slice);
   const node_id low = g.arg(f.t, 0), high = g.arg(f.t, 1);

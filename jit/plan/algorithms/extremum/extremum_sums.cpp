@@ -58,9 +58,7 @@ class extremum_sum {
     const node_id sum =
         t.own ? value : make(g, op::select, make(g, op::equal, t.mine, key), value, number_like(g, value, 0));
     s.reasons.push_back("sums of ties: folded index by index, so that their cost does not grow with the range");
-    replacement put(g);
-    put.add(t.reduce, cast_to(g, g.type(t.reduce), sum));
-    s.body = put(s.body);
+    replace_in(g, s, t.reduce, cast_to(g, g.type(t.reduce), sum));
     return true;
   }
 
@@ -109,7 +107,7 @@ class extremum_sum {
     const dimension* last = nullptr;
     std::ptrdiff_t rank = -1;
     for (const dimension& d : dimensions) {
-      const auto at = std::find(s.indices.begin(), s.indices.end(), d.range.over) - s.indices.begin();
+      const auto at = std::ranges::find(s.indices, d.range.over) - s.indices.begin();
       if (at > rank && at < static_cast<std::ptrdiff_t>(s.indices.size())) rank = at, last = &d;
     }
     if (last == nullptr) return layout_of(c, e, s);
@@ -191,7 +189,7 @@ class extremum_sum {
   // Of [begin, end), which the place of a window moves with; none: it moves with the index outside.
   void windows(node_id walk, node_id begin, node_id end, node_id place, bool inner = false) {
     const node_id v = fresh_index(g, walk, begin, end);
-    const node_id keys = in_range(key, walk, v), values = in_range(value, walk, v);
+    const node_id keys = with(g, key, walk, v, proofs::kept), values = with(g, value, walk, v, proofs::kept);
     const node_id extrema = whole(t.extremum, keys, {v});
     const bool is_last = inner || layout(key).vector == walk;
     stage like = is_last ? layout(extrema, place) : layout(extrema);
@@ -204,11 +202,6 @@ class extremum_sum {
   void read_at(node_id idx, node_id place) {
     key = proven(g, with(g, key, idx, place));
     value = proven(g, with(g, value, idx, place));
-  }
-  node_id in_range(node_id e, node_id walk, node_id v) {
-    replacement put(g, proofs::kept);
-    put.add(walk, v);
-    return put(e);
   }
   const context c;
   graph& g;

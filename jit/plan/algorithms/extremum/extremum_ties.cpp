@@ -7,12 +7,6 @@
 
 namespace sheaf::inline v0_1::plan {
 
-node_id with(graph& g, node_id e, node_id from, node_id to, proofs of_loads) {
-  replacement put(g, of_loads);
-  put.add(from, to);
-  return put(e);
-}
-
 node_id over_of(const graph& g, node_id bound) {
   node_id over = no_node;
   for (const node_id idx : indices_of(g, g.free[bound])) {
@@ -28,8 +22,7 @@ namespace {
 // What a load of a definition stands for.
 node_id seen_through(graph& g, node_id n) {
   if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::define) return n;
-  std::vector<node_id> subscripts;
-  for (int k = 1; k < g[n].count; ++k) subscripts.push_back(g.arg(n, k));
+  std::vector<node_id> subscripts = arguments(g, n, 1);
   return inlined(g, g.arg(n, 0), subscripts.data());
 }
 
@@ -162,7 +155,7 @@ extremum_ties extremum_ties_of(graph& g, node_id n) {
   t.bounds = bound_indices(g, n);
   t.value = g.arg(n, 0);
   const auto varies = [&](node_id e) {
-    return std::any_of(t.bounds.begin(), t.bounds.end(), [&](node_id b) { return uses(g, e, b); });
+    return std::ranges::any_of(t.bounds, [&](node_id b) { return uses(g, e, b); });
   };
   flat<node_id> conditions;
   deltas::conjuncts(g, g.arg(n, 1), conditions);

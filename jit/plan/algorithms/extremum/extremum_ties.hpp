@@ -28,6 +28,5 @@ sliding window_of(graph& g, const extremum_ties& t, node_id beside);
 
 // The index outside that the range of a bound index goes with.
 node_id over_of(const graph& g, node_id bound);
-node_id with(graph& g, node_id e, node_id from, node_id to, proofs of_loads = proofs::known);
 
 }  // namespace sheaf::inline v0_1::plan

@@ -34,8 +34,8 @@ node_id room_of(graph& g, const stage& s) {
   const auto bound = bound_indices(g, s.body);
   node_id room = integer(g, 1);
   for (const node_id idx : bound) {
-    const bool within = std::any_of(bound.begin(), bound.end(),
-                                    [&](node_id other) { return other != idx && g.free[other].has(g.ordinal(idx)); });
+    const bool within =
+        std::ranges::any_of(bound, [&](node_id other) { return other != idx && g.free[other].has(g.ordinal(idx)); });
     if (within && is_closed(g, idx)) continue;
     node_id count = no_node;
     if (is_closed(g, idx))
@@ -60,7 +60,7 @@ std::vector<node_id> walk_of(const graph& g, const facts& known, const stage& s)
   return walk;
 }
 
-node_id chunks_of(graph& g, const inverse_index_form& l) { return ceil_quotient(g, trips_of(g, l.owned), l.listed()); }
+node_id chunks_of(graph& g, const inverse_index_form& l) { return blocks_in(g, trips_of(g, l.owned), l.listed()); }
 
 bool take_repeated(const context& c, stage& s) {
   const auto& [g, known, before] = c;
@@ -120,7 +120,7 @@ bool is_narrow(const context& c, const inverse_index_form& l, node_id idx) {
 element type_of_list(const context& c, const inverse_index_form& l) {
   const auto rows = c.known.value(trips_of(c.g, l.owned));
   const bool narrow = rows && *rows < static_cast<double>(tuning::sort::most_places) &&
-                      std::all_of(l.named.begin(), l.named.end(), [&](node_id idx) { return is_narrow(c, l, idx); });
+                      std::ranges::all_of(l.named, [&](node_id idx) { return is_narrow(c, l, idx); });
   return narrow ? element::u32 : element::i64;
 }
 
@@ -135,7 +135,7 @@ stage stage_of(graph& g, const inverse_index_form& l, node_id walked, std::int64
   const node_id rest = make(g, op::add, planes, counts);
   const node_id size = make(g, op::add, make(g, op::add, chunks_of(g, l), integer(g, 2)), rest);
   lists.indices = {fresh_index(g, walked, integer(g, 0), size)};
-  lists.define = define(g, g.name("inverse", 7), lists.body, lists.indices.data(), 1);
+  define_stage(g, lists, "inverse");
   return lists;
 }
 
@@ -152,7 +152,7 @@ std::int64_t blocks_of_list(const facts& known, const inverse_index_form& l, con
 bool sorted_on_device(const context& c, stage& lists, inverse_index_form& l) {
   graph& g = c.g;
   l.chunk = 1;
-  l.all_fit = std::all_of(l.walk.begin(), l.walk.end(), [&](node_id idx) { return is_closed(g, idx); });
+  l.all_fit = std::ranges::all_of(l.walk, [&](node_id idx) { return is_closed(g, idx); });
   lists.inverse = l;
   const sort_form wanted{
       .outer = l.walk.front(), .room = l.room, .keys = chunks_of(g, l), .planes = static_cast<int>(l.named.size()),

@@ -33,12 +33,12 @@ struct sum_of_squares {
   node_id sum = no_node, mean = no_node, count = no_node, value = no_node;  // none: it is no such sum
 };
 sum_of_squares sum_of_squares_in(graph& g, node_id n) {
-  const node_id body = g.kind(n) == op::reduce ? g.arg(n, 0) : no_node;
-  if (body == no_node || monoid_of(g, n) != monoid::sum || g.kind(body) != op::mul ||
-      g.arg(body, 0) != g.arg(body, 1) || g.kind(g.arg(body, 0)) != op::sub || !is_true(g, g.arg(n, 1)) ||
-      is_term_by_term(g, n) || g[n].count != 3)
+  if (g.kind(n) != op::reduce || monoid_of(g, n) != monoid::sum || !is_true(g, g.arg(n, 1)) || is_term_by_term(g, n) ||
+      g[n].count != 3)
     return {};
-  const node_id value = g.arg(g.arg(body, 0), 0), mean = g.arg(g.arg(body, 0), 1), idx = g.arg(n, 2);
+  const node_id apart = squared_difference(g, g.arg(n, 0)), idx = g.arg(n, 2);
+  if (apart == no_node) return {};
+  const node_id value = g.arg(apart, 0), mean = g.arg(apart, 1);
   if (g.kind(mean) != op::div || numerics::accumulated(g.type(n)) != g.type(n)) return {};
   const node_id all = g.arg(mean, 0), count = g.arg(mean, 1), extent = make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0));
   if (g.kind(all) != op::reduce || monoid_of(g, all) != monoid::sum || g.arg(all, 0) != value ||

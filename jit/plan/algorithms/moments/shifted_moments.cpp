@@ -24,9 +24,8 @@ node_id finite_shift(graph& g, node_id maximum) {
 
 bool folds(graph& g, const stage& made, node_id cut, node_id value) {
   const node_id flat = made.sum_of_sums != no_node ? made.flat : made.body;
-  replacement put(g, proofs::kept);
-  put.add(cut, made.rows.part);
-  return is_true(g, g.arg(flat, 1)) && without_cast(g, put(value)) == without_cast(g, g.arg(flat, 0));
+  return is_true(g, g.arg(flat, 1)) &&
+         without_cast(g, with(g, value, cut, made.rows.part, proofs::kept)) == without_cast(g, g.arg(flat, 0));
 }
 
 }  // namespace sheaf::inline v0_1::plan

@@ -79,7 +79,7 @@ node_id interchanged(const context& c, node_id sum, const pair_tile_form& f,
       if (!rest) continue;
       std::vector<node_id> place = s.indices;
       std::ranges::replace(place, column, inner->index);
-      const node_id y = load(g, s.define, place.data(), static_cast<int>(place.size()));
+      const node_id y = load_at(g, s.define, place);
       const node_id term = make(g, op::mul, product_of(g, inner->of_row, sum), y);
       const node_id total = intern_reduce(g, monoid::sum, g.type(sum), term, truth(g, true), {inner->index});
       return make(g, op::mul, product_of(g, *rest, sum), total);

@@ -62,7 +62,7 @@ class pairing {
   // Does the program name a value of two indices or more that takes a reduction for each? What is folded in tiles need
   // not be read: where nothing else reads it, it is not stored.
   bool is_stored_pair(node_id define) const {
-    return std::any_of(c_.before.begin(), c_.before.end(), [&](const stage& s) {
+    return std::ranges::any_of(c_.before, [&](const stage& s) {
       return s.define == define && s.where == place::workspace && s.made == origin::program && s.how == way::map &&
              s.indices.size() > 1 && holds(g_, g_.arg(define, 0), op::reduce);
     });
@@ -78,7 +78,7 @@ class pairing {
     return false;
   }
   bool has_stage(node_id define) const {
-    return std::any_of(c_.before.begin(), c_.before.end(), [&](const stage& s) { return s.define == define; });
+    return std::ranges::any_of(c_.before, [&](const stage& s) { return s.define == define; });
   }
 
   // Asked before anything is made of it: terms with reductions over more than the walked index, and enough of them.

@@ -17,7 +17,7 @@ void find_values(const graph& g, const pair_tile_form& f, const index_set& other
   const bool kept = !g.free[n].meets(others) && numerics::accumulated(g.type(n)) == g.type(n) &&
                     g.type(n) != element::boolean && g.kind(n) != op::tuple;
   if (kept) {
-    if (std::find(list.begin(), list.end(), n) == list.end()) list.push_back(n);
+    if (std::ranges::find(list, n) == list.end()) list.push_back(n);
     return;
   }
   if (g.kind(n) == op::load || g.kind(n) == op::reduce) return;

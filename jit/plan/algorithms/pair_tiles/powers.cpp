@@ -108,20 +108,20 @@ node_id relative_to_maximum(const context& c, node_id sum, const pair_tile_form&
 bool share_tiles(graph& g, const facts& known, const program_plan& plan, const kernel_plan& k, stage& s) {
   node_id maximum = no_node;
   for (const int i : k.stages) {
-    const stage& other = plan.stages[static_cast<std::size_t>(i)];
+    const stage& other = plan.at(i);
     if (!has_one_panel(known, s) || !has_one_panel(known, other) || !have_one_tile(g, other, s)) return false;
     if (other.pairs().maximum != no_node && maximum == no_node) maximum = other.pairs().maximum;
   }
   node_id relative = no_node;
   for (const int i : k.stages) {
-    const stage& other = plan.stages[static_cast<std::size_t>(i)];
+    const stage& other = plan.at(i);
     if (!plan.reads.reads(s.define, other.define) || reads_own_row(g, s, other)) continue;
     const node_id own = result_of(g, other);
     if ((maximum != no_node && maximum != own) || relative_power(g, s, other) == no_node) return false;
     relative = maximum = own;
   }
   s.pairs().maximum = relative;
-  const stage& leader = plan.stages[static_cast<std::size_t>(k.stages.front())];
+  const stage& leader = plan.at(k.stages.front());
   s.reasons.push_back("it folds the tiles of " + name_of(g, leader.define));
   if (relative != no_node)
     s.reasons.push_back("its powers are relative to the running maximum " + name_of(g, g.arg(relative, 0)));

@@ -28,7 +28,7 @@ stage running_along(const graph& g, const stage& s, node_id t, node_id own, node
   stage like = s;
   like.vector = own;
   const bool inner = !s.indices.empty() && s.indices.back() != t && g.free[value].has(g.ordinal(s.indices.back()));
-  if (inner && std::find(s.indices.begin(), s.indices.end(), t) != s.indices.end()) like.vector = s.indices.back();
+  if (inner && std::ranges::find(s.indices, t) != s.indices.end()) like.vector = s.indices.back();
   return like;
 }
 
@@ -83,9 +83,8 @@ node_id take_polyphase(const context& c, node_id n, const stage& s) {
     put.add(idx, place);
     return proven(g, put(load));
   };
-  replacement put(g);
-  put.add(w.walk, l.place);
-  const node_id value = put(w.value), none = position ? number_like(g, value, 0) : identity_of(g, fold, g.type(value));
+  const node_id value = with(g, w.value, w.walk, l.place),
+                none = position ? number_like(g, value, 0) : identity_of(g, fold, g.type(value));
   const std::string reason = "dilated by " + std::to_string(std::abs(r.step)) + ": each part is laid out by itself";
   const stage like = running_along(g, s, r.over, l.walk, value);
   const node_id laid =

@@ -74,9 +74,8 @@ node_id joined_in_blocks(const context& c, const stage& s, node_id use, node_id 
   const node_id all = intern_reduce(g, monoid::sum, g.type(use), use, truth(g, true), {block});
   if (known.trips(block) < 2 * tables::joined_at_once) return all;
   const row_blocks rows = blocks_of(g, all, block, tables::joined_at_once);
-  replacement put(g, proofs::kept);
-  put.add(block, rows.part);
-  const node_id some = intern_reduce(g, monoid::sum, g.type(use), put(use), truth(g, true), {rows.part});
+  const node_id some = intern_reduce(g, monoid::sum, g.type(use), with(g, use, block, rows.part, proofs::kept),
+                                     truth(g, true), {rows.part});
   stage like = s;
   like.vector = s.owned;
   const node_id joined = stored(c, some, {"joined", like, "tables of groups, some at a time"});
@@ -124,7 +123,7 @@ bool take_tables(const context& c, stage& s) {
   if (same != before.end()) {
     use = result_of(g, *same);
   } else {
-    part.define = define(g, g.name("table", 5), part.body, part.indices.data(), static_cast<int>(part.indices.size()));
+    define_stage(g, part, "table");
     use = result_of(g, part);
     before.push_back(std::move(part));
   }

@@ -131,9 +131,7 @@ node_id narrowed(graph& g, node_id root) {
     for (const node_id n : sums)
       if (to == no_node) to = joined(g, from = n);
     if (to == no_node) return root;
-    replacement put(g, proofs::kept);
-    put.add(from, to);
-    root = put(root);
+    root = with(g, root, from, to, proofs::kept);
   }
 }
 
@@ -213,7 +211,7 @@ void inline_definitions(graph& g, stage& s, const slice_lists& l, const std::vec
     const node_id define = g.arg(use, 0);
     // As it was written it reads others, which are computed where they are read unless they are stored.
     const node_id own = with_inlined(g, g.arg(define, 0), [&](node_id d) {
-      return std::none_of(before.begin(), before.end(), [&](const stage& other) { return other.define == d; });
+      return std::ranges::none_of(before, [&](const stage& other) { return other.define == d; });
     });
     const node_id body = g.arg(define, 1) == l.slice ? own : without_binding(g, own, l.slice);
     replacement rename(g, proofs::kept), put(g, proofs::kept);
@@ -285,7 +283,7 @@ bool take_per_slice(const context& c, stage& s) {
   node_id inner = no_node;
   for (const node_id n : reductions_within(g, s.body)) {
     const auto& is_short = s.slices.shorts;
-    const bool in_place = std::find(is_short.begin(), is_short.end(), g.arg(n, 2)) != is_short.end();
+    const bool in_place = std::ranges::find(is_short, g.arg(n, 2)) != is_short.end();
     if (!g.free[n].has(g.ordinal(s.owned)) && has_closed_ranges(g, n) && !in_place) inner = n;  // the last: outermost
   }
   if (inner == no_node) return false;
@@ -301,7 +299,7 @@ stage lists_stage(graph& g, const facts& known, const slice_lists& l) {
   lists.how = way::lists;
   lists.body = make(g, op::add, l.low, l.high);
   lists.indices = {fresh_index(g, l.slice, integer(g, 0), size)};
-  lists.define = define(g, g.name("slices", 6), lists.body, lists.indices.data(), 1);
+  define_stage(g, lists, "slices");
   lists.slices = l;
   lists.bytes = 8 * known.trips(lists.indices[0]);
   lists.operations = 4 * known.trips(l.slice);

@@ -146,11 +146,7 @@ class recurrence {
     walked_key = intern_reduce(g, monoid_of(g, key), g.type(key), put(g.arg(key, 0)), truth(g, true), {inner});
   }
 
-  node_id at(node_id loaded, node_id place) {
-    replacement put(g);
-    put.add(walk, place);
-    return put(loaded);
-  }
+  node_id at(node_id loaded, node_id place) { return with(g, loaded, walk, place); }
   node_id previous() { return make(g, op::add, walk, integer(g, backward ? 1 : -1)); }
   node_id materialised(node_id e, const char* name, const std::string& reason) {
     return proven(g, stored(c, e, {name, layout_of(c, e, s), reason}));
@@ -294,9 +290,7 @@ class recurrence {
     begins.owned = q;
     begins.form = form(value_before, share_before);
     begins.scan().walk = q;
-    replacement here(g, proofs::kept);
-    here.add(q, p);
-    const node_id carry = here(begun);
+    const node_id carry = with(g, begun, q, p, proofs::kept);
     stage& found = stage_behind(c, result);
     stage made = found;
     c.before.erase(c.before.begin() + (&found - c.before.data()));

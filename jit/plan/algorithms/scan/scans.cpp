@@ -134,9 +134,8 @@ node_id blocks(const context& c, const folded_blocks& b, const stage& s, const s
            make(g, op::mul, make(g, op::quotient, make(g, op::sub, w.walk, low), integer(g, size)), integer(g, size)));
   const node_id inner = backward ? fresh_index(g, index_like, w.walk, make(g, op::minimum, plus(g, start, size), high))
                                  : fresh_index(g, index_like, start, plus(g, w.walk, 1));
-  replacement put(g, proofs::kept);
-  put.add(w.walk, inner);
-  const node_id whole = intern_reduce(g, fold, type, put(w.value), truth(g, true), {inner});
+  const node_id whole =
+      intern_reduce(g, fold, type, with(g, w.value, w.walk, inner, proofs::kept), truth(g, true), {inner});
   const node_id result =
       stored(c, whole, {backward ? "rest_of_block" : "begun_block", layout_of(c, w.value, s), reason});
   stage& made = stage_behind(c, result);

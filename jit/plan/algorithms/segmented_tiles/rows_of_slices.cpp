@@ -81,9 +81,7 @@ bool take_rows_of_slices(const context& c, stage& s) {
   f.type = g.type(s.body);
   find_all(c, f);
   f.mine = load(g, f.firsts, &f.walk, 1);
-  replacement put(g, proofs::kept);
-  put.add(f.slice, f.mine);
-  f.value = cast_to(g, f.type, put(value));
+  f.value = cast_to(g, f.type, with(g, value, f.slice, f.mine, proofs::kept));
   f.rest = identity_of(g, monoid_of(g, s.body), f.type);
   s.body = f.value;
   s.how = way::tiles;

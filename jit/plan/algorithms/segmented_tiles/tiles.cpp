@@ -94,7 +94,7 @@ class tiling {
   void reason_against() {
     const std::string why = "slices may overlap, so a slice, however long, is one group's";
     const bool data = holds(g_, f_.low, op::load) || holds(g_, f_.high, op::load);
-    if (data && std::find(s_.reasons.begin(), s_.reasons.end(), why) == s_.reasons.end()) s_.reasons.push_back(why);
+    if (data && std::ranges::find(s_.reasons, why) == s_.reasons.end()) s_.reasons.push_back(why);
   }
 
   void tile() {
@@ -139,9 +139,8 @@ bool slices_follow(graph& g, const tile_form& f) {
     if (g.kind(wrong) != op::reduce || monoid_of(g, wrong) != monoid::any || g[wrong].count != 3) continue;
     const node_id s = g.arg(wrong, 2);
     if (!is_true(g, g.arg(wrong, 1)) || !same_range(g, s, f.slice)) continue;
-    replacement put(g, proofs::kept);
-    put.add(s, f.slice);
-    const node_id falls = put(g.arg(wrong, 0));  // of narrow offsets, which are cast to be subscripts, before that
+    // Of narrow offsets, which are cast to be subscripts, before that.
+    const node_id falls = with(g, g.arg(wrong, 0), s, f.slice, proofs::kept);
     if (falls == make(g, op::less, high, low)) return true;
     if (falls == make(g, op::less, without_cast(g, high), without_cast(g, low))) return true;
   }
@@ -150,11 +149,7 @@ bool slices_follow(graph& g, const tile_form& f) {
 
 void find_all(const context& c, tile_form& f) {
   graph& g = c.g;
-  const auto at_slice = [&](node_id bound, node_id m) {
-    replacement put(g, proofs::kept);
-    put.add(f.slice, m);
-    return put(bound);
-  };
+  const auto at_slice = [&](node_id bound, node_id m) { return with(g, bound, f.slice, m, proofs::kept); };
   f.begin = at_slice(f.low, integer(g, 0));
   f.end = at_slice(f.high, make(g, op::sub, g.arg(f.slice, 1), integer(g, 1)));
   f.firsts = memory(c, f, "firsts", integer(g, 0), {make(g, op::add, tiles_of(g, f), integer(g, 1))});
@@ -166,7 +161,7 @@ bool plans_tiles(const facts& known) {
 }
 
 node_id tiles_of(graph& g, const tile_form& f) {
-  return make(g, op::maximum, ceil_quotient(g, g.arg(f.walk, 1), f.size), integer(g, 1));
+  return make(g, op::maximum, blocks_in(g, g.arg(f.walk, 1), f.size), integer(g, 1));
 }
 
 bool take_tiles(const context& c, stage& s) {

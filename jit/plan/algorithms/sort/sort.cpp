@@ -23,7 +23,7 @@ std::int64_t tile_for(const context& c, const amount& room) {
 }  // namespace
 
 node_id tiles_of(graph& g, const sort_form& f, int pass) {
-  return pass == 0 ? ceil_quotient(g, trips_of(g, f.outer), f.iterations) : ceil_quotient(g, f.room, f.tile);
+  return pass == 0 ? blocks_in(g, trips_of(g, f.outer), f.iterations) : blocks_in(g, f.room, f.tile);
 }
 
 node_id counts_at(graph& g, const sort_form& f) {
@@ -41,7 +41,7 @@ node_id counts_of(graph& g, const sort_form& f) {
 
 node_id sums_at(graph& g, const sort_form& f) { return make(g, op::add, counts_at(g, f), counts_of(g, f)); }
 node_id reaches_at(graph& g, const sort_form& f) {
-  return make(g, op::add, sums_at(g, f), ceil_quotient(g, counts_of(g, f), counts_at_once));
+  return make(g, op::add, sums_at(g, f), blocks_in(g, counts_of(g, f), counts_at_once));
 }
 
 bool sort_on_device(const context& c, stage& list, sort_form f) {

@@ -66,7 +66,7 @@ class written_out {
     const element type = g.type(n);
     wide_ = numerics::accumulated(type);
     for (const node_id idx : bound_indices(g, n)) {
-      const bool out = std::any_of(windows_.begin(), windows_.end(), [&](const window& w) { return w.idx == idx; });
+      const bool out = std::ranges::any_of(windows_, [&](const window& w) { return w.idx == idx; });
       if (!out) rest_.push_back(idx);
     }
   }
@@ -157,9 +157,8 @@ bool take_stencil(const context& c, stage& s) {
       if (windows.empty()) continue;
       if (row(kind).position || is_own(kind)) return false;
       const node_id cast = counted_by(c, body, n);
-      replacement put(g);
-      put.add(cast == no_node ? n : cast, written_out(g, n, windows, lane)(cast == no_node ? g.type(n) : g.type(cast)));
-      body = put(body);
+      body = with(g, body, cast == no_node ? n : cast,
+                  written_out(g, n, windows, lane)(cast == no_node ? g.type(n) : g.type(cast)));
       for (const window& w : windows) count += w.count;
       changed = true;
       break;

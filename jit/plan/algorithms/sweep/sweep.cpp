@@ -102,24 +102,20 @@ class sweeping {
     return (known_.call().force_for_tests ? known_.trips(columns_) >= 8 : known_.trips(columns_) >= least_columns) &&
            row(type).bytes >= 4 && !holds(g_, value, op::reduce);
   }
-  node_id along(node_id value, node_id from, node_id to) {
-    replacement put(g_, proofs::kept);
-    put.add(from, to);
-    return put(value);
-  }
+  node_id along(node_id value, node_id from, node_id to) { return with(g_, value, from, to, proofs::kept); }
   node_id held(node_id value) { return cast_to(g_, f_.type, value); }
 
   bool made(const char* what) {
     const auto rows = known_.value(g_.arg(f_.rows, 1));
     if (!rows || *rows < 1 || !fits(*rows)) return false;
     const node_id deep = listed();
-    const node_id all = ceil_quotient(g_, g_.arg(f_.rows, 1), f_.block), groups = ceil_quotient(g_, all, f_.radix);
+    const node_id all = blocks_in(g_, g_.arg(f_.rows, 1), f_.block), groups = blocks_in(g_, all, f_.radix);
     int lanes = 4;
     while (lanes < most_lanes && lanes < known_.trips(columns_)) lanes *= 2;
     const node_id across = make(g_, op::sub, g_.arg(columns_, 1), g_.arg(columns_, 0));
     table({integer(g_, f_.scatters ? 1 : tables_of_blocks), all}, columns_);
     table({levels(groups), groups}, columns_);
-    table({ceil_quotient(g_, across, lanes), integer(g_, f_.ring)},
+    table({blocks_in(g_, across, lanes), integer(g_, f_.ring)},
           fresh_index(g_, f_.rows, integer(g_, 0), integer(g_, lanes)));
     stage one = s_;
     one.how = way::sweep;
@@ -179,13 +175,12 @@ class sweeping {
     stage e;
     e.how = way::endpoints;
     e.body = make(g_, op::add, f_.low, f_.high);
-    const node_id slices =
-        make(g_, op::maximum, make(g_, op::sub, g_.arg(f_.slice, 1), g_.arg(f_.slice, 0)), integer(g_, 0));
+    const node_id slices = trips_of(g_, f_.slice);
     const node_id size =
         make(g_, op::add, make(g_, op::add, rows, integer(g_, 2)), make(g_, op::mul, integer(g_, 2), slices));
     const node_id which = fresh_index(g_, f_.slice, integer(g_, 0), integer(g_, 2));
     e.indices = {which, fresh_index(g_, f_.slice, integer(g_, 0), size)};
-    e.define = define(g_, g_.name("endpoints", 6), e.body, e.indices.data(), 2);
+    define_stage(g_, e, "endpoi");
     e.loops = {which};
     share_tasks(g_, known_, e);
     e.when = deep;

@@ -97,9 +97,7 @@ bool as_stage(const context& c, const sliding& r, node_id n, stage& s) {
   if (last && reductions_in(g, s.body) == 1) return true;
   stage like = s;
   like.vector = r.over;
-  replacement put(g);
-  put.add(n, proven(g, stored(c, n, {"windowed", like, "a window inside an expression"})));
-  s.body = put(s.body);
+  replace_in(g, s, n, proven(g, stored(c, n, {"windowed", like, "a window inside an expression"})));
   return false;
 }
 
@@ -150,9 +148,7 @@ bool take_window(const context& c, const sliding& r, stage& s) {
   graph& g = c.g;
   if (!fits(g, c.known, r, width_of(g, r))) return false;
   if (const node_id sum = without_divisor(g, r.reduce); sum != r.reduce) {
-    replacement put(g);
-    put.add(r.reduce, sum);
-    s.body = put(s.body);
+    replace_in(g, s, r.reduce, sum);
     return true;
   }
   const walked w = value_along(g, r);

@@ -1,0 +1,200 @@
+// Part of pass `partition loops`: what holds in the middle part of a loop, and over which range it does.
+#pragma once
+#include <cstdlib>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <sheaf/jit/ir/builder.hpp>
+#include <sheaf/jit/ir/passes/affine.hpp>
+#include <sheaf/jit/ir/passes/middle.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
+
+namespace sheaf::inline v0_1::ir {
+
+// What holds in the middle part: conditions by their truth, which argument an extremum is, and how often a remainder's
+// divisor is taken from its dividend.
+struct assumed {
+  std::unordered_map<value, bool> truths;
+  std::unordered_map<value, value> same;
+  std::unordered_map<value, std::int64_t> times;
+  int lanes = 0;  // how many of them compare lanes
+};
+
+class loop_middle {
+ public:
+  // Is there enough to decide, however long the loop is?
+  bool may_have_parts() const {
+    bool divides = false;
+    const auto compares = std::ranges::count_if(loop_.body, [&](const statement& s) {
+      if (s.kind != statement_kind::instruct || get(s.id).code != opcode::elementwise) return false;
+      const instruction& i = get(s.id);
+      divides = divides || (i.vector && i.what == op::remainder);
+      const bool orders = i.what == op::less || i.what == op::less_equal || i.what == op::minimum;
+      if (!i.vector || (!orders && i.what != op::maximum)) return false;
+      const auto a = form_of(i.args[0]), b = form_of(i.args[1]);
+      return a && b && a->slope != b->slope;
+    });
+    return may_copy() && (divides || compares >= tuning::partition::least_comparisons);
+  }
+
+ protected:
+  loop_middle(kernel& k, const statement& loop, middle& typical)
+      : k_(k), loop_(loop), middle_(typical), before_(k, nullptr, statement{}) {
+    for (const statement& s : loop.body)
+      if (s.kind == statement_kind::instruct) made_.insert(s.id);
+  }
+
+  static std::size_t slot_of(value v) { return static_cast<std::size_t>(v); }
+  const instruction& get(value v) const { return k_.instructions[slot_of(v)]; }
+  bool is_outside(value v) const { return !made_.contains(v); }
+
+  bool may_copy() const {
+    return std::ranges::all_of(loop_.body, [&](const statement& s) {
+      if (s.kind == statement_kind::loop || s.kind == statement_kind::guard || s.kind == statement_kind::append)
+        return false;
+      if (s.kind != statement_kind::instruct) return true;
+      const opcode code = get(s.id).code;
+      return code == opcode::elementwise || code == opcode::constant || code == opcode::extent ||
+             code == opcode::counter || code == opcode::lanes || code == opcode::load;
+    });
+  }
+
+  // As the middle part has it.
+  std::optional<affine> form_of(value v) const {
+    for (auto same = holds_.same.find(v); same != holds_.same.end(); same = holds_.same.find(v)) v = same->second;
+    const instruction& i = get(v);
+    if (i.type != element::i64) return std::nullopt;
+    if (i.code == opcode::constant && i.bits < middle::largest && i.bits > -middle::largest)
+      return affine{0, i.bits, {}};
+    if (is_outside(v)) return affine{0, 0, {{v, 1}}};
+    if (i.code == opcode::lanes || i.code == opcode::counter)
+      return i.target == loop_.loop ? std::optional(affine{1, 0, {}}) : std::nullopt;
+    const auto times = holds_.times.find(v);
+    const bool sum = i.code == opcode::elementwise && (i.what == op::add || i.what == op::sub);
+    if (!sum && times == holds_.times.end()) return std::nullopt;
+    auto a = form_of(i.args[0]);
+    const auto b = form_of(i.args[1]);
+    if (!a || !b) return std::nullopt;
+    a->add(*b, !sum ? -times->second : i.what == op::add ? 1 : -1);
+    return a;
+  }
+
+  value built(const affine& a, block_builder& b) const {
+    value sum = b.i64(a.constant);
+    for (const auto& [v, factor] : a.terms)
+      sum = b.emit(op::add, {sum, factor == 1 ? v : b.emit(op::mul, {v, b.i64(factor)})});
+    return sum;
+  }
+  // Whole places at most n / by.
+  value divided(value n, std::int64_t by) { return by == 1 ? n : before_.emit(op::quotient, {n, before_.i64(by)}); }
+  void at_least(value v) { low_ = low_ == none ? v : before_.emit(op::maximum, {low_, v}); }
+  void below(value v) { high_ = high_ == none ? v : before_.emit(op::minimum, {high_, v}); }
+
+  // d >= 0, or not: as in the middle. Nothing where that does not depend on the lanes, or cannot be said.
+  std::optional<bool> nonnegative(affine d, const std::optional<std::int64_t>& typical) {
+    if (d.slope == 0 || d.slope > 2 || d.slope < -2 || !typical) return std::nullopt;
+    const bool truth = *typical >= 0;
+    if (!truth) {  // -1 - d >= 0
+      affine other{0, -1, {}};
+      other.add(d, -1);
+      d = other;
+    }
+    affine rest = d;
+    rest.slope = 0;
+    const std::int64_t steep = std::abs(d.slope);
+    const value n = built(rest, before_);
+    if (d.slope < 0)
+      below(before_.emit(op::add, {divided(n, steep), before_.i64(1)}));
+    else
+      at_least(before_.emit(op::sub, {before_.i64(0), divided(n, steep)}));
+    return truth;
+  }
+  std::optional<std::pair<affine, std::optional<std::int64_t>>> difference(value of, value less) {
+    auto d = form_of(of);
+    const auto b = form_of(less);
+    if (!d || !b) return std::nullopt;
+    d->add(*b, -1);
+    const auto x = middle_(of), y = middle_(less);
+    return std::pair(*d, x && y ? std::optional(*x - *y) : std::nullopt);
+  }
+
+  void decide() {
+    for (const statement& s : loop_.body) {
+      if (s.kind != statement_kind::instruct || get(s.id).code != opcode::elementwise || !get(s.id).vector) continue;
+      const instruction i = get(s.id);
+      const bool logical = i.what == op::logical_and || i.what == op::logical_or || i.what == op::logical_not;
+      if (logical || i.what == op::select)
+        for (const value v : i.args)
+          if (get(v).type == element::boolean && is_outside(v) && !get(v).vector) decide_outside(v);
+      if (i.what == op::remainder) decide_remainder(s.id, i);
+      const bool compares = i.what == op::less || i.what == op::less_equal;
+      if (!compares && i.what != op::minimum && i.what != op::maximum) continue;
+      auto d = difference(i.args[1], i.args[0]);  // args[0] <= args[1]
+      if (!d) continue;
+      if (i.what == op::less) {
+        d->first.constant -= 1;
+        if (d->second) d->second = *d->second - 1;
+      }
+      const auto truth = nonnegative(d->first, d->second);
+      if (!truth) continue;
+      ++holds_.lanes;
+      if (compares)
+        holds_.truths[s.id] = *truth;
+      else
+        holds_.same[s.id] = i.args[*truth == (i.what == op::minimum) ? 0 : 1];
+    }
+  }
+  // Within one multiple of the divisor.
+  void decide_remainder(value id, const instruction& i) {
+    const auto x = middle_(i.args[0]), by = middle_(i.args[1]), rest = middle_(id);
+    const auto number = form_of(i.args[0]), divisor = form_of(i.args[1]);
+    if (!x || !rest || !by || *by <= 0 || !number || !divisor || number->slope == 0 || divisor->slope != 0) return;
+    const std::int64_t times = (*x - *rest) / *by;
+    if (times > 4 || times < -4) return;
+    affine from = *number, below = *divisor;
+    from.add(*divisor, -times);
+    below.add(from, -1);
+    below.constant -= 1;
+    if (nonnegative(from, *rest) && nonnegative(below, *by - 1 - *rest)) holds_.times[id] = times;
+    ++holds_.lanes;
+  }
+  void decide_outside(value v) {
+    const auto typical = middle_(v);
+    if (!typical || get(v).code == opcode::constant || holds_.truths.contains(v)) return;
+    holds_.truths[v] = *typical != 0;
+    const value same = *typical != 0 ? v : before_.emit(op::logical_not, {v});
+    all_ = all_ == none ? same : before_.emit(op::logical_and, {all_, same});
+  }
+
+  // first_ and end_: whole vectors from the loop's begin.
+  void range_of_middle() {
+    block_builder& b = before_;
+    const value zero = b.i64(0), lanes = b.i64(loop_.lanes), low = loop_.low;
+    const auto vectors = [&](value n) { return b.emit(op::mul, {b.emit(op::quotient, {n, lanes}), lanes}); };
+    const auto from_low = [&](value n) { return b.emit(op::maximum, {b.emit(op::sub, {n, low}), zero}); };
+    const value all = vectors(from_low(loop_.high));
+    first_ = low;
+    end_ = b.emit(op::add, {low, all});
+    if (low_ != none) {
+      const value skipped = vectors(b.emit(op::add, {from_low(low_), b.i64(loop_.lanes - 1)}));
+      first_ = b.emit(op::add, {low, b.emit(op::minimum, {skipped, all})});
+    }
+    if (high_ != none) {
+      const value reached = b.emit(op::minimum, {vectors(from_low(high_)), all});
+      end_ = b.emit(op::maximum, {first_, b.emit(op::add, {low, reached})});
+    }
+    if (all_ != none) end_ = b.emit(op::select, {all_, end_, first_});
+  }
+
+  kernel& k_;
+  const statement& loop_;
+  middle& middle_;
+  block_builder before_;  // what stands before the loops
+  std::unordered_set<value> made_;
+  assumed holds_;
+  value low_ = none, high_ = none, all_ = none;  // bounds of the middle, and what else must hold
+  value first_ = none, end_ = none;
+};
+
+}  // namespace sheaf::inline v0_1::ir
