@@ -11,6 +11,7 @@
 #include <sheaf/jit/plan/linearise.hpp>
 #include <sheaf/jit/plan/placement.hpp>
 #include <sheaf/jit/plan/algorithms/polyphase/polyphase.hpp>
+#include <sheaf/jit/plan/algorithms/polyphase/result_phases.hpp>
 #include <sheaf/jit/plan/algorithms/privatised_tables/tables.hpp>
 #include <sheaf/jit/plan/algorithms/range_scatter/ragged.hpp>
 #include <sheaf/jit/plan/algorithms/recurrence/recurrence.hpp>
@@ -24,6 +25,7 @@
 #include <sheaf/jit/plan/algorithms/window/separate_windows.hpp>
 #include <sheaf/jit/plan/short_rows.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/plan/steps.hpp>
 #include <sheaf/jit/plan/algorithms/stencil/stencil.hpp>
 #include <sheaf/jit/plan/algorithms/stencil/tie_bits.hpp>
 #include <sheaf/jit/plan/algorithms/sweep/sweep.hpp>
@@ -60,6 +62,10 @@ constexpr rule table[] = {
     {"wrapped", "once a scatter's are solved: neighbouring lanes of a wrapped access read neighbours",
      on_stage<take_wrapped>},
     {"linearise", "what a reshape divides, before loops are chosen by what lanes load", on_stage<take_linearised>},
+    {"steps", "before ranges are seen as windows: of their places only those are walked that have a term",
+     on_stage<take_steps>},
+    {"phases of results", "before sums are moved or folded another way: each phase is then as if nothing were strided",
+     on_stage<take_result_phases>},
     {"functions of results", "before slices are folded another way: what short rows are folded to is stored, for lanes",
      on_stage<take_result_functions>},
     {"rows of slices", "before what slices need of themselves is computed in place: each row finds its slice",

@@ -103,6 +103,14 @@ void schedule_window(stage& s) {
   s.loops.push_back(s.owned);
 }
 
+// How much longer lanes take of which few are used, where reductions run for each: they might have lanes of their own.
+amount idle_share(const graph& g, const facts& known, node_id body, node_id idx) {
+  bool inside = false;
+  for_each_node(g, body, [&](node_id n) { inside = inside || (g.kind(n) == op::reduce && uses(g, n, idx)); });
+  const amount trips = known.trips(idx);
+  return inside && !known.for_groups() && trips < few_lanes ? few_lanes / max(trips, 1) : amount(1);
+}
+
 // The index that runs in lanes, which no other depends on: none if loads cost less without. Its operations, too.
 void choose_lanes(graph& g, const facts& known, stage& s, const amount& stored) {
   amount least = cost_of(g, known, s.body, no_node, stored) + stored;
@@ -112,8 +120,8 @@ void choose_lanes(graph& g, const facts& known, stage& s, const amount& stored) 
     bool ranges = false;
     for (const node_id other : s.indices) ranges = ranges || (other != idx && g.free[other].has(g.ordinal(idx)));
     if (ranges) continue;
-    const amount cost =
-        cost_of(g, known, s.body, idx, stored) + stored * (idx == s.indices.back() ? share_of_lane : 1);
+    const amount writes = stored * (idx == s.indices.back() ? share_of_lane : 1);
+    const amount cost = (cost_of(g, known, s.body, idx, stored) + writes) * idle_share(g, known, s.body, idx);
     if (cost > least || (cost == least && s.vector == no_node)) continue;
     least = cost;
     s.vector = idx;

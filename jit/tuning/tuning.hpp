@@ -38,6 +38,7 @@ inline constexpr int group_scatter_lanes = 128;  // lanes; estimate: the same of
 inline constexpr std::int64_t least_chunk = 64;  // rows; estimate: that a task of a scatter owns
 inline constexpr double rows_for_an_update = 64; // rows; estimate: that are filled while one number is added to a row
 inline constexpr int half_of_registers = 1024;   // bytes; W8: accumulators of stages that share a loop take as many
+inline constexpr double few_lanes = 8;           // lanes; bench_survey: of fewer results, sums had better have lanes
 inline constexpr double cheap_by = 16;           // factor; estimate: stages of so much less work run first
 }  // namespace schedule
 namespace register_tile {
@@ -46,6 +47,7 @@ inline constexpr int most_copies = 16;              // iterations; estimate: of 
 inline constexpr int usual_copies = 8;              // iterations; estimate: more are much code, for a sure gain only
 inline constexpr double worth_copies = 0.85;        // factor; bench_survey: of the time of a tile of usual_copies
 inline constexpr int least_lanes = 16;              // lanes; estimate: of a tile
+inline constexpr std::int64_t nearby = 2;           // elements; estimate: that loads of the same lines are apart
 inline constexpr int most_rows = 4;                 // rows; bench_survey: read at once, each a stream of memory
 inline constexpr std::int64_t usual_trips = 32;     // iterations; estimate: of a loop, to weigh what is inside
 inline constexpr double loads_a_cycle = 2;          // loads; estimate: of whole registers, by the manuals
@@ -156,6 +158,7 @@ inline constexpr std::int64_t forced_iterations = 3;         // iterations; esti
 // ---- Algorithms for reductions
 namespace stencil {
 inline constexpr std::int64_t most_points = 16;  // points; W7: of one index that are unrolled
+inline constexpr std::int64_t few_points = 4;    // points; estimate: no fewer are looked for where they would not move
 inline constexpr std::int64_t most_terms = 32;   // terms; W7: of one reduction, since code grows with them
 inline constexpr double least_lanes = 16;        // results; W7: fewer along the last index have no lanes
 inline constexpr double least_lanes_of_chains = 6;  // results; bench_survey: the same of sums over more than windows
@@ -172,6 +175,8 @@ namespace polyphase {
 inline constexpr std::int64_t phases_from = 24;     // elements; estimate: a shorter window costs less than three passes
 inline constexpr std::int64_t positions_from = 48;  // elements; estimate: the same of positions
 inline constexpr double fewest_results = 64;        // results; estimate: fewer are folded one by one
+inline constexpr std::int64_t most_phases = 4;      // phases; estimate: of results, since code grows with them
+inline constexpr double fewest_of_phase = 6;        // results; bench_survey: fewer of a phase have no lanes
 }  // namespace polyphase
 namespace extremum {
 inline constexpr std::int64_t blocks_from = 16;     // elements; estimate: of a range, for sums over ties

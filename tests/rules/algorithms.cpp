@@ -62,6 +62,21 @@ TEST(rules, of_borders) {
   expect_same("borders", around, grad(define<"loss">() = sum(over(rows, columns), around(t, i) * around(t, i)), m));
 }
 
+TEST(rules, of_strided_windows) {
+  constexpr auto w = tensor<"w", double, 2>;
+  constexpr auto places = t.in(0_c, quotient(extent(m, dim<1>) - extent(w, dim<1>), 2_c) + 1_c);
+  constexpr auto strided = define<"strided">(i, s, places) = sum(u, m(i, 2_c * t + u) * w(s, u));
+  constexpr auto loss = define<"loss">() = sum(over(i, s, places), strided(i, s, t) * strided(i, s, t));
+  expect_without_rules("phases of results", detail::build_graph<decltype(grad(loss, m))>(), [](trial& to) {
+    to.random("m", {30, 41}).random("w", {6, 3});
+  });
+}
+
+TEST(rules, of_every_third_place) {
+  constexpr auto third = define<"third">(t) = sum(s.in(0_c, count).where((s + t) % 3_c == 0_c), x(s) * y(t));
+  expect_same("steps", third);
+}
+
 TEST(rules, of_products_of_several_tensors) {
   constexpr auto triple = define<"triple">(i, u) = sum(over(t, s), m(i, t) * m(s, t) * m(s, u));
   expect_same("order of contraction", triple);

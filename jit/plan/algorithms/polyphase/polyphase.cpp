@@ -14,7 +14,7 @@ namespace {
 
 using namespace tuning::polyphase;
 
-node_id plus(graph& g, node_id a, node_id b) { return make(g, op::add, a, b); }
+node_id added(graph& g, node_id a, node_id b) { return make(g, op::add, a, b); }
 
 sliding dilated_of(graph& g, node_id n) {
   for (const node_id u : bound_indices(g, n))
@@ -56,13 +56,13 @@ phases phases_of(graph& g, const sliding& r) {
   const node_id begin = r.step > 0 ? r.low : make(g, op::sub, one, r.high),
                 end = r.step > 0 ? r.high : make(g, op::sub, one, r.low);
   phases l;
-  l.along = fresh_index(g, t, first, plus(g, last, one));
+  l.along = fresh_index(g, t, first, added(g, last, one));
   l.part = fresh_index(g, t, integer(g, 0), by);
-  l.walk = fresh_index(g, r.bound, plus(g, first, begin), plus(g, last, end));
-  l.place = plus(g, make(g, op::mul, l.walk, by), l.part);
+  l.walk = fresh_index(g, r.bound, added(g, first, begin), added(g, last, end));
+  l.place = added(g, make(g, op::mul, l.walk, by), l.part);
   l.inside = conjunction(g, make(g, op::less_equal, r.first, l.place), make(g, op::less, l.place, r.last));
-  l.begin = plus(g, l.along, begin);
-  l.end = plus(g, l.along, end);
+  l.begin = added(g, l.along, begin);
+  l.end = added(g, l.along, end);
   l.at_along = make(g, op::quotient, t, by);
   l.at_part = make(g, op::remainder, t, by);
   return l;
@@ -90,7 +90,7 @@ node_id take_polyphase(const context& c, node_id n, const stage& s) {
   const node_id laid =
       proven(g, stored(c, make(g, op::select, l.inside, value, none), {"laid_out", like, reason}));
   const node_id u = position ? fresh_index(g, r.bound, r.low, r.high) : fresh_index(g, l.walk, l.begin, l.end);
-  const node_id place = !position ? u : r.step > 0 ? plus(g, l.along, u) : make(g, op::sub, l.along, u);
+  const node_id place = !position ? u : r.step > 0 ? added(g, l.along, u) : make(g, op::sub, l.along, u);
   const node_id result = intern_reduce(g, fold, g.type(n), at(laid, l.walk, place), truth(g, true), {u});
   const node_id all = stored(c, result, {"of_parts", running_along(g, s, r.over, l.along, result), reason});
   return at(at(all, l.along, l.at_along), l.part, l.at_part);

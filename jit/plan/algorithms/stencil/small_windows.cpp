@@ -23,7 +23,33 @@ std::vector<node_id> chain_of(const graph& g, node_id reduce) {
 
 namespace {
 
+using tuning::stencil::few_points;
 using tuning::stencil::most_points;
+
+// Indices of an expression stay those of the loops around it, whatever is replaced in their ranges.
+replacement around_indices(graph& g, node_id e) {
+  replacement put(g, proofs::kept);
+  for_each_node(g, e, [&](node_id n) {
+    if (g.kind(n) == op::index) put.rename(n, n);
+  });
+  return put;
+}
+
+// An expression for this call's number of places.
+node_id with_numbers(graph& g, node_id e, std::span<const window> windows) {
+  replacement put = around_indices(g, e);
+  for (const window& w : windows)
+    if (w.extent != no_node) put.add(w.extent, integer(g, w.places));
+  return put(e);
+}
+
+// A stride leaves fewer places of a window than its extent has.
+std::int64_t fewest_places(graph& g, const window& w, node_id high) {
+  const node_id begin = with_numbers(g, w.base, {&w, 1}), end = with_numbers(g, high, {&w, 1});
+  std::int64_t n = 1;
+  while (n < w.count && !proven_less_equal(g, end, plus(g, begin, n))) ++n;
+  return n;
+}
 
 // As many as an extent has places, as those of a convolution's weights: the call's number, which the plan is for.
 window places_between(const context& c, node_id idx, node_id low, node_id high) {
@@ -33,20 +59,27 @@ window places_between(const context& c, node_id idx, node_id low, node_id high) 
     for_each_node(g, end, [&](node_id n) {
       if (g.kind(n) == op::extent) extents.push_back(n);
     });
+  window best{idx, low, 0};
   for (const node_id n : extents) {
+    if (!proven_less_equal(g, high, make(g, op::add, low, n))) continue;
     const auto places = known.value(n);
     if (!places || *places < 1 || *places > most_points) continue;
-    if (proven_less_equal(g, high, make(g, op::add, low, n))) return {idx, low, places->whole(), n};
+    window found{idx, low, places->whole(), n, places->whole()};
+    found.count = fewest_places(g, found, high);
+    if (best.count == 0 || found.count < best.count) best = found;
   }
-  return {idx, low, 0};
+  return best;
 }
 
 window places_of_extents(const context& c, node_id idx, std::span<const node_id> lows,
                          std::span<const node_id> highs) {
-  window found{idx, no_node, 0};
-  for (std::size_t k = 0; found.count == 0 && k < lows.size() * highs.size(); ++k)
-    found = places_between(c, idx, lows[k / highs.size()], highs[k % highs.size()]);
-  return found;
+  window best{idx, no_node, 0};
+  for (const node_id low : lows)
+    for (const node_id high : highs)
+      if (const window found = places_between(c, idx, low, high);
+          found.count != 0 && (best.count == 0 || found.count < best.count))
+        best = found;
+  return best;
 }
 
 }  // namespace
@@ -61,23 +94,16 @@ window window_of(const context& c, node_id idx) {
     for (const node_id high : highs)
       for (std::int64_t n = 1; n <= most_points && (best.count == 0 || n < best.count); ++n)
         if (proven_less_equal(g, high, make(g, op::add, low, integer(g, n)))) best = {idx, low, n};
-  // A short range that does not move is no window, but one of fewer places may move within it.
-  if (best.count != 0 && !is_closed(g, idx) && g.free[best.base].empty())
-    if (const window moving = places_of_extents(c, idx, lows, highs); moving.count != 0 && moving.count < best.count)
-      return moving;
+  // A short range that does not move is no window, but one of fewer places may move within it; where many move, fewer
+  // may stand still.
+  const bool moves = best.count != 0 && !g.free[best.base].empty();
+  if (best.count > (moves ? few_points : 0) && !is_closed(g, idx))
+    if (const window other = places_of_extents(c, idx, lows, highs); other.count != 0 && other.count < best.count)
+      return other;
   return best.count != 0 ? best : places_of_extents(c, idx, lows, highs);
 }
 
 namespace {
-
-// Indices of an expression stay those of the loops around it, whatever is replaced in their ranges.
-replacement around_indices(graph& g, node_id e) {
-  replacement put(g, proofs::kept);
-  for_each_node(g, e, [&](node_id n) {
-    if (g.kind(n) == op::index) put.rename(n, n);
-  });
-  return put;
-}
 
 // Subscripts and comparisons in which lanes cancel out.
 node_id without_lanes(graph& g, node_id term, node_id lane) {
@@ -101,14 +127,6 @@ node_id without_lanes(graph& g, node_id term, node_id lane) {
       put.add(n, make(g, g.kind(n), a.rest, b.rest));
   }
   return put(term);
-}
-
-// An expression for this call's number of places.
-node_id with_numbers(graph& g, node_id e, std::span<const window> windows) {
-  replacement put = around_indices(g, e);
-  for (const window& w : windows)
-    if (w.extent != no_node) put.add(w.extent, integer(g, w.count));
-  return put(e);
 }
 
 }  // namespace

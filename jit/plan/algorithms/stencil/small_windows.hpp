@@ -17,11 +17,13 @@ inline bool is_chain_of_terms(const graph& g, node_id reduce) {
   return (g[reduce].attribute & numerics::chain_of_terms) != 0;
 }
 
-// idx is base + v with v in [0, count), where count is 0 if no such is known. extent: what is `count` in this call.
+// idx is base + v with v in [0, count), where count is 0 if no such is known. extent: what `count` follows from, which
+// is `places` in this call.
 struct window {
   node_id idx = no_node, base = no_node;
   std::int64_t count = 0;
   node_id extent = no_node;
+  std::int64_t places = 0;
 };
 
 window window_of(const context& c, node_id idx);
