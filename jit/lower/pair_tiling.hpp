@@ -43,7 +43,7 @@ class pair_tiling {
   }
   // The loop over blocks of so many places of an index, and the places of the one at hand.
   ir::block_builder blocks(node_id idx, std::int64_t size, scope& at) {
-    const node_id count = plan::ceil_quotient(g_, plan::trips_of(g_, idx), size);
+    const node_id count = plan::blocks_in(g_, plan::trips_of(g_, idx), size);
     const ir::value zero = k_.emit(integer(g_, 0), at), end = k_.emit(count, at);
     return at.block->loop(ir::loop_kind::serial, k_.index_text(idx) + "_block", zero, end);
   }
