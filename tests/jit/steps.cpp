@@ -52,7 +52,8 @@ TEST(steps, any_dilation) {
 
 TEST(steps, of_two_dimensions) {
   constexpr auto batch = n.in(0_c, extent(images, dim<0>));
-  constexpr auto down = i.in(0_c, extent(images, dim<2>)), across = j.in(0_c, extent(images, dim<3>));
+  constexpr auto down = i.in(0_c, extent(images, dim<2>));
+  constexpr auto across = j.in(0_c, extent(images, dim<3>));
   constexpr auto y = define<"y">(batch, o, down, across) =
       sum(over(c, u, v), images.padded(0_c)(n, c, i + 2_c * u - 2_c, j + 3_c * v - 3_c) * weights(o, c, u, v));
   constexpr auto loss = define<"loss">() = sum(over(batch, o, down, across), y(n, o, i, j) * y(n, o, i, j));
