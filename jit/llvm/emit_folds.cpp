@@ -127,7 +127,7 @@ std::vector<Value*> folded_lanes(function_emitter& f, const std::vector<ir::valu
 
 bool combines(const ir::statement& s, ir::value accumulator) {
   if (s.kind == ir::statement_kind::combine && s.target_value == accumulator) return true;
-  return std::any_of(s.body.begin(), s.body.end(), [&](const ir::statement& each) { return combines(each, accumulator); });
+  return std::ranges::any_of(s.body, [&](const ir::statement& each) { return combines(each, accumulator); });
 }
 
 // The loop of `body` before `end` in which the accumulator of a fold is combined, where it is the only one and both

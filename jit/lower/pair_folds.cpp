@@ -226,8 +226,8 @@ void pair_tiling::finish_row(const result& r, scope& at) {
   inner.block->head().whole = true;
   const ir::value from = inner.block->emit(op::add, {first, inner.block->counter()});
   const ir::value total = inner.block->load(r.totals, r.type, {from}, ir::access::contiguous);
-  const ir::value found = r.positions < 0 ? ir::none
-                                          : inner.block->load(r.positions, element::i64, {from}, ir::access::contiguous);
+  ir::value found = ir::none;
+  if (r.positions >= 0) found = inner.block->load(r.positions, element::i64, {from}, ir::access::contiguous);
   inner.block->combine(cell, total, ir::none, found);
   inner.close();
   k_.take_result(r.parts.reduce, cell, at, true);

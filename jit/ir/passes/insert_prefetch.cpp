@@ -92,8 +92,8 @@ class prefetcher : gathered_rows {
       b.prefetch_l2(next.buffer, std::move(next.subscripts));
     }
   }
-  // Down columns in lanes: of the rows some time later, and after the last row of the lanes beside. Each row's lanes lie
-  // a row from those before, and are too few for hardware to follow.
+  // Down columns in lanes: of the rows some time later, and after the last row of the lanes beside. Each row's lanes
+  // lie a row from those before, and are too few for hardware to follow.
   void next_rows(const std::vector<place>& rows, std::int32_t number, block_builder& b) {
     const loop_facts& loop = loops_.at(number);
     if (loop.kind != loop_kind::serial || loop.counter == none || loop.backward || loop.trips < least_trips) return;
