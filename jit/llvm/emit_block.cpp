@@ -1,4 +1,4 @@
-// Statements and loops. A serial loop tests once before it and then at its end, so that no later pass has to iteration
+// Statements and loops. A serial loop tests once before it and then at its end, so that no later pass has to turn
 // it. A vector loop runs over whole groups of lanes without masks, then once more, masked, over what is left; both are
 // the same code, so a result does not depend on which of them computed it. A size-optimised loop is one that is always
 // masked: half the code to compile, but it costs 15% of a softmax's run time in L1.
@@ -119,7 +119,7 @@ void emit_vector_loop(function_emitter& f, const ir::statement& s) {
   Value* low = f.values[static_cast<std::size_t>(s.low)];
   Value* high = f.values[static_cast<std::size_t>(s.high)];
   f.vector_loop = s.loop;
-  f.short_rows[static_cast<std::size_t>(s.loop)] = {};
+  f.narrow_rows[static_cast<std::size_t>(s.loop)] = {};
   f.lanes = f.whole_lanes = lanes_of_groups(f, s);
   if (s.whole) {
     f.backward = s.backward;

@@ -3,8 +3,7 @@
 // Lanes of several accumulators are folded at once, as of the rows of a register tile: the halves of two rows are one
 // register each, and so on, so eight rows of sixteen lanes take eight steps in all where each alone takes four. Each
 // row is folded by the same tree as alone.
-// A row that was so short that its loop met the first lanes alone has those folded: the others are identities, which
-// change nothing.
+// A row that was so short that its loop met the first lanes alone has those folded: the others are identities.
 #include <algorithm>
 #include <bit>
 
@@ -104,6 +103,12 @@ std::vector<Value*> folded_lanes(function_emitter& f, const std::vector<ir::valu
   if (lanes != cell_of(list.front()).lanes)
     for (rows_of_lanes& r : all)
       for (Value*& v : r.whole) v = first_of(f, v, lanes);
+  // Meeting one of the others makes a -0 that underflowed a 0.
+  if (lanes != cell_of(list.front()).lanes && a.fold == monoid::sum && is_floating(a.type))
+    for (rows_of_lanes& r : all) {
+      Value*& v = r.whole[0];
+      v = combined(f, a.type, a.fold, v, identity(f, v->getType(), a.type, a.fold));
+    }
   const bool widens = numerics::folds_in_f64(a.fold, a.type, i.type);
   element type = a.type;
   for (int width = lanes; width > 1; width /= 2) {
@@ -147,7 +152,7 @@ const ir::statement* only_loop(const function_emitter& f, const ir::block& body,
 }
 
 // How short a row must be that its folds in `list` have first lanes alone; none: they always have all.
-short_row short_row_of(const function_emitter& f, const ir::block& body, std::size_t end,
+narrow_row narrow_row_of(const function_emitter& f, const ir::block& body, std::size_t end,
                        const std::vector<ir::value>& list) {
   const ir::statement* loop = nullptr;
   for (const ir::value fold : list) {
@@ -157,7 +162,7 @@ short_row short_row_of(const function_emitter& f, const ir::block& body, std::si
   }
   // A fold of the program's own need not keep every bit where it meets its identity.
   if (is_own(f.instruction(f.instruction(list.front()).args[0]).fold)) return {};
-  return f.short_rows[static_cast<std::size_t>(loop->loop)];
+  return f.narrow_rows[static_cast<std::size_t>(loop->loop)];
 }
 
 }  // namespace
@@ -170,7 +175,7 @@ void emit_folds_of_lanes(function_emitter& f, const ir::block& body, std::size_t
   if (std::erase(f.folded, body[begin].id) > 0) return;
   const std::vector<ir::value> list = folds_like(f, body, begin);
   const int lanes = f.cells[static_cast<std::size_t>(f.instruction(list.front()).args[0])].lanes;
-  const short_row row = short_row_of(f, body, begin, list);
+  const narrow_row row = narrow_row_of(f, body, begin, list);
   std::vector<Value*> values;
   if (row.count == nullptr || lanes <= row.lanes) {
     values = folded_lanes(f, list, lanes);

@@ -265,7 +265,7 @@ void emit_stream_store(function_emitter& f, Value* address, Value* bits, Align a
   b.SetInsertPoint(done);
 }
 
-// A line at a time; the tail is too short to be worth one.
+// A line at a time.
 void emit_prefetch(function_emitter& f, const ir::statement& s) {
   if (s.how == ir::access::transposed) return emit_transposed_prefetch(f, s);
   auto& b = f.build;

@@ -22,7 +22,7 @@ function_emitter::function_emitter(emitter& owner, const ir::kernel& k, Function
       values(k.instructions.size()),
       cells(k.instructions.size()),
       counters(k.loop_names.size()),
-      short_rows(k.loop_names.size()),
+      narrow_rows(k.loop_names.size()),
       buffers(owner.source.buffers.size()) {
   // As many are live at once as a gradient of a chain has: inline, the register allocator's time is their square.
   constexpr int most_inline = 128;

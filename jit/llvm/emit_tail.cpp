@@ -201,7 +201,7 @@ void emit_rest(function_emitter& f, const ir::statement& s, Value* start, Value*
                                    : f.m.target.vectors.register_bytes / body.widest / (body.gathers ? 4 : 1);
   if (!body.may_be_narrower || one < 2 || 2 * one > f.whole_lanes || body.period > one)
     return emit_tail(f, s, start, rest);
-  if (body.folds_lanes) f.short_rows[static_cast<std::size_t>(s.loop)] = {count, one};
+  if (body.folds_lanes) f.narrow_rows[static_cast<std::size_t>(s.loop)] = {count, one};
   const auto few = [&] { return emit_tail(f, s, start, rest, one), std::vector<Value*>(); };
   const auto many = [&] {
     if (body.folds_lanes || body.streams)

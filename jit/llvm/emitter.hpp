@@ -80,7 +80,7 @@ struct column_group {
 };
 
 // A vector loop that folds: how many of its lanes a row of no more elements meets, alone. See emit_tail.cpp.
-struct short_row {
+struct narrow_row {
   llvm::Value* count = nullptr;  // i64, of the row's elements
   int lanes = 0;
 };
@@ -97,7 +97,7 @@ struct function_emitter {
   std::vector<llvm::Value*> values;    // by instruction id: what it was last emitted as
   std::vector<cell> cells;             // by instruction id
   std::vector<llvm::Value*> counters;  // by loop id
-  std::vector<short_row> short_rows;   // by loop id
+  std::vector<narrow_row> narrow_rows;   // by loop id
   std::vector<ir::value> folded;       // folds of lanes that were emitted with one before them
   llvm::Value* run_end = nullptr;      // of the loop that takes its iterations at once
   std::vector<buffer_facts> buffers;   // by buffer id

@@ -5,7 +5,7 @@
 
 namespace sheaf::inline v0_1::plan {
 
-// Of extents and constants alone; no_node: nothing that is known.
+// Of extents, constants and reductions of no index; no_node: nothing that is known.
 struct closed_bounds {
   node_id least = no_node, most = no_node;
 };

@@ -41,8 +41,7 @@ class choice {
   // loops that are shorter.
   bool fits(const std::vector<tiled_loop>& loops, const candidate& c) {
     for (const tiled_loop& t : c.tile) {
-      const bool near = std::ranges::any_of(w_.items, [&](const item& i) { return i.near.has(g_.ordinal(t.index)); });
-      const amount trips = near ? known_.trips(t.index).certain() : known_.trips(t.index);  // those of a window are few
+      const amount trips = known_.trips(t.index);
       if (!(trips < t.iterations)) continue;
       const auto loop = std::ranges::find(loops, t.index, &tiled_loop::index) - loops.begin();
       int& most = most_[static_cast<std::size_t>(loop)];

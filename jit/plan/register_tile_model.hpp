@@ -19,7 +19,6 @@ namespace sheaf::inline v0_1::plan::register_tiles {
 
 using namespace tuning::register_tile;
 
-
 // What the loops of reductions execute for each value of an expression. Numbers are of one iteration of the innermost
 // loop, by a guess of trips that no extent enters: the choice is then the same for all extents.
 struct item {

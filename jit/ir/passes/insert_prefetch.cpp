@@ -96,14 +96,14 @@ class prefetcher : gathered_rows {
   // lie a row from those before, and are too few for hardware to follow.
   void next_rows(const std::vector<place>& rows, std::int32_t number, block_builder& b) {
     const loop_facts& loop = loops_.at(number);
-    if (loop.kind != loop_kind::serial || loop.counter == none || loop.backward || loop.trips < least_trips) return;
+    if (loop.kind != loop_kind::serial || loop.counter == none || loop.backward) return;
     for (const place& read : rows) {
       const auto across = std::ranges::find_if(path_, [&](std::int32_t each) {
         return loops_.at(each).kind == loop_kind::vector && is_counter(read.subscripts.back(), each);
       });
       if (across == path_.end() || !is_read_once(read)) continue;
       const loop_facts& columns = loops_.at(*across);
-      if (columns.counter == none) continue;
+      if (columns.counter == none || loop.trips < least_trips) continue;
       const std::int64_t bytes = columns.lanes * row(buffer_of(read.buffer).type).bytes;
       const value next = emit(op::add, loop.counter, i64(std::max<std::int64_t>(1, column_bytes / bytes)));
       const value wrapped = emit(op::sub, next, emit(op::sub, loop.high, loop.low));

@@ -38,7 +38,7 @@ class pairing {
       node_id all = over_closed_range(g_, n);
       if (all == no_node) continue;
       // What such a value is made of may have no stage of its own.
-      const bool ties = is_extremum(g_, n) && are_numbers_compared();
+      const bool ties = (is_extremum(g_, n) || joins_positions(g_, n)) && are_numbers_compared();
       all = with_inlined(g_, all, [&](node_id d) { return (!ties && is_stored_pair(d)) || !has_stage(d); });
       all = with_outer_condition(g_, all);
       if (!is_form(all)) continue;

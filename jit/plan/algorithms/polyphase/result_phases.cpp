@@ -54,13 +54,19 @@ class rounded {
   std::vector<node_id> nodes_;
 };
 
-// Is each reduction a sum of products over one window of few places that moves with `last`, and over more than windows?
-bool sums_windows(const context& c, node_id body, node_id last) {
-  graph& g = c.g;
+bool sums_products(const graph& g, node_id body) {
   const std::vector<node_id> all = reductions_in(g, body);
   return !all.empty() && std::ranges::all_of(all, [&](node_id n) {
     const bool products = monoid_of(g, n) == monoid::sum && g.kind(g.arg(n, 0)) == op::mul;
-    if (!products || !is_floating(g.type(n)) || is_term_by_term(g, n)) return false;
+    return products && is_floating(g.type(n)) && !is_term_by_term(g, n);
+  });
+}
+
+// Is each reduction over one window of few places that moves with `last`, and over more than windows?
+bool folds_windows(const context& c, node_id body, node_id last) {
+  graph& g = c.g;
+  const std::vector<node_id> all = reductions_in(g, body);
+  return std::ranges::all_of(all, [&](node_id n) {
     int moving = 0, closed = 0;
     for (const node_id idx : bound_indices(g, n)) {
       closed += is_closed(g, idx);
@@ -83,8 +89,8 @@ bool take_result_phases(const context& c, stage& s) {
   const rounded divided(g, s.body, last);
   const std::optional<std::int64_t> by = divided.by();
   if (!by || *by < 2 || *by > most_phases) return false;
-  if (known.trips(last) < fewest_of_phase * static_cast<double>(*by)) return false;
-  if (!sums_windows(c, s.body, last)) return false;
+  if (!sums_products(g, s.body) || known.trips(last) < fewest_of_phase * static_cast<double>(*by)) return false;
+  if (!folds_windows(c, s.body, last)) return false;
   const node_id d = integer(g, *by), at = make(g, op::quotient, last, d), part = make(g, op::remainder, last, d);
   const std::string reason = "every " + std::to_string(*by) + " results sum other places";
   node_id all = no_node;

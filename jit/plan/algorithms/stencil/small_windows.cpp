@@ -51,8 +51,9 @@ std::int64_t fewest_places(graph& g, const window& w, node_id high) {
   return n;
 }
 
-// As many as an extent has places, as those of a convolution's weights: the call's number, which the plan is for.
-window places_between(const context& c, node_id idx, node_id low, node_id high) {
+// As many as an extent has places, as those of a convolution's weights: the call's number, which the plan is for; fewer
+// than `than`, if that is not 0.
+window places_between(const context& c, node_id idx, node_id low, node_id high, std::int64_t than) {
   auto& [g, known, before] = c;
   std::vector<node_id> extents;
   for (const node_id end : {low, high})
@@ -64,6 +65,8 @@ window places_between(const context& c, node_id idx, node_id low, node_id high) 
     if (!proven_less_equal(g, high, make(g, op::add, low, n))) continue;
     const auto places = known.value(n);
     if (!places || *places < 1 || *places > most_points) continue;
+    // Of a range that does not move no stride leaves fewer.
+    if (than != 0 && g.free[low].empty() && !(*places < static_cast<double>(than))) continue;
     window found{idx, low, places->whole(), n, places->whole()};
     found.count = fewest_places(g, found, high);
     if (best.count == 0 || found.count < best.count) best = found;
@@ -72,11 +75,11 @@ window places_between(const context& c, node_id idx, node_id low, node_id high) 
 }
 
 window places_of_extents(const context& c, node_id idx, std::span<const node_id> lows,
-                         std::span<const node_id> highs) {
+                         std::span<const node_id> highs, std::int64_t than) {
   window best{idx, no_node, 0};
   for (const node_id low : lows)
     for (const node_id high : highs)
-      if (const window found = places_between(c, idx, low, high);
+      if (const window found = places_between(c, idx, low, high, than);
           found.count != 0 && (best.count == 0 || found.count < best.count))
         best = found;
   return best;
@@ -98,9 +101,10 @@ window window_of(const context& c, node_id idx) {
   // may stand still.
   const bool moves = best.count != 0 && !g.free[best.base].empty();
   if (best.count > (moves ? few_points : 0) && !is_closed(g, idx))
-    if (const window other = places_of_extents(c, idx, lows, highs); other.count != 0 && other.count < best.count)
+    if (const window other = places_of_extents(c, idx, lows, highs, best.count);
+        other.count != 0 && other.count < best.count)
       return other;
-  return best.count != 0 ? best : places_of_extents(c, idx, lows, highs);
+  return best.count != 0 ? best : places_of_extents(c, idx, lows, highs, 0);
 }
 
 namespace {
