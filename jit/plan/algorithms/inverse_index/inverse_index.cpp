@@ -207,7 +207,7 @@ bool take_row_order(const context& c, stage& s) {
   const std::vector<node_id> reductions = reductions_in(g, s.body);
   for (const node_id n : reductions) inner |= set_of(g, bound_indices(g, n));
   const std::vector<equal_rows> rows = equal_data(g, known, reductions, idx, inner);
-  if (rows.size() != 1) return false;
+  if (rows.size() != 1 || g.free[rows.front().subscript].meets(inner)) return false;
   const node_id owned = fresh_index(g, idx, rows.front().low, rows.front().high);
   const inverse_index_form l = listed_by_row(c, s, idx, owned, rows.front().subscript);
   const node_id walk = fresh_index(g, idx, g.arg(idx, 0), g.arg(idx, 1));
