@@ -101,13 +101,12 @@ std::vector<Value*> folded_lanes(function_emitter& f, const std::vector<ir::valu
   std::vector<rows_of_lanes> all;
   for (std::size_t n = 0; n < list.size(); ++n) all.push_back({contents_of(f, cell_of(list[n])), {n}});
   if (lanes != cell_of(list.front()).lanes)
-    for (rows_of_lanes& r : all)
-      for (Value*& v : r.whole) v = first_of(f, v, lanes);
-  // Meeting one of the others makes a -0 that underflowed a 0.
-  if (lanes != cell_of(list.front()).lanes && a.fold == monoid::sum && is_floating(a.type))
     for (rows_of_lanes& r : all) {
-      Value*& v = r.whole[0];
-      v = combined(f, a.type, a.fold, v, identity(f, v->getType(), a.type, a.fold));
+      for (Value*& v : r.whole) v = first_of(f, v, lanes);
+      Value*& sum = r.whole[0];
+      // Meeting one of the others makes a -0 that underflowed a 0.
+      if (a.fold == monoid::sum && is_floating(a.type))
+        sum = combined(f, a.type, a.fold, sum, identity(f, sum->getType(), a.type, a.fold));
     }
   const bool widens = numerics::folds_in_f64(a.fold, a.type, i.type);
   element type = a.type;

@@ -103,10 +103,15 @@ void schedule_window(stage& s) {
   s.loops.push_back(s.owned);
 }
 
-// How much longer lanes take of which few are used, where reductions run for each: they might have lanes of their own.
-amount idle_share(const graph& g, const facts& known, node_id body, node_id idx) {
-  bool inside = false;
-  for_each_node(g, body, [&](node_id n) { inside = inside || (g.kind(n) == op::reduce && uses(g, n, idx)); });
+// Does a reduction run for each place of the index?
+bool reduces_for(const graph& g, node_id body, node_id idx) {
+  return any_node(g, body, [&](node_id n) { return g.kind(n) == op::reduce && uses(g, n, idx); });
+}
+
+// How many times as long lanes take of which few are used, where reductions, which might have lanes of their own, run
+// for each.
+amount slowdown_of_few(const graph& g, const facts& known, node_id body, node_id idx) {
+  const bool inside = reduces_for(g, body, idx);
   const amount trips = known.trips(idx);
   return inside && !known.for_groups() && trips < few_lanes ? few_lanes / max(trips, 1) : amount(1);
 }
@@ -121,7 +126,7 @@ void choose_lanes(graph& g, const facts& known, stage& s, const amount& stored) 
     for (const node_id other : s.indices) ranges = ranges || (other != idx && g.free[other].has(g.ordinal(idx)));
     if (ranges) continue;
     const amount writes = stored * (idx == s.indices.back() ? share_of_lane : 1);
-    const amount cost = (cost_of(g, known, s.body, idx, stored) + writes) * idle_share(g, known, s.body, idx);
+    const amount cost = (cost_of(g, known, s.body, idx, stored) + writes) * slowdown_of_few(g, known, s.body, idx);
     if (cost > least || (cost == least && s.vector == no_node)) continue;
     least = cost;
     s.vector = idx;
@@ -187,7 +192,7 @@ void schedule_map(graph& g, const facts& known, stage& s, const amount& stored) 
     if (idx != s.vector) s.loops.push_back(idx);
   if (s.vector != no_node) {
     s.loops.push_back(s.vector);
-    const bool inside = any_node(g, s.body, [&](node_id n) { return g.kind(n) == op::reduce && uses(g, n, s.vector); });
+    const bool inside = reduces_for(g, s.body, s.vector);
     s.lanes = lanes_for(g, known, s.body, s.vector, inside, !inside && s.indices.size() == 1);
     if (packed != no_node && known.call().overrides.lanes == 0) s.lanes = std::min(s.lanes, tuning::rows::lanes);
     if (!inside) s.lanes = std::min(s.lanes, lanes_of_large(g, known, s));

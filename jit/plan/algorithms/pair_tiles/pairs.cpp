@@ -9,16 +9,17 @@
 
 namespace sheaf::inline v0_1::plan {
 
+// Are accumulators of such values of their type?
+static bool is_its_accumulator(element type) {
+  return (is_floating(type) || type == element::i64) && numerics::accumulated(type) == type;
+}
+
 bool joins_tiles(const graph& g, node_id n) {
-  const element type = g.type(n);
-  const bool kept = (is_floating(type) || type == element::i64) && numerics::accumulated(type) == type;
-  return goes_on(g, n) && kept && g[n].count == 3;
+  return goes_on(g, n) && is_its_accumulator(g.type(n)) && g[n].count == 3;
 }
 
 bool joins_positions(const graph& g, node_id n) {
-  const element type = g.type(g.arg(n, 0));
-  const bool kept = (is_floating(type) || type == element::i64) && numerics::accumulated(type) == type;
-  return row(monoid_of(g, n)).position && g[n].count == 3 && kept;
+  return row(monoid_of(g, n)).position && is_its_accumulator(g.type(g.arg(n, 0))) && g[n].count == 3;
 }
 
 bool is_of_pair(const graph& g, node_id n, node_id rows, node_id walk) { return uses(g, n, rows) && uses(g, n, walk); }
