@@ -100,6 +100,7 @@ namespace {
 // The rows of a task and where in the list the updates of each begin.
 struct task_of_rows {
   const inverse_index_lowering& a;
+  const reads_of_updates reads;  // to find the row
   range own, listed;
   std::int32_t begins;  // of row r at r + 1 until it is placed, then the end
   ir::value zero, rows;
@@ -113,9 +114,10 @@ struct task_of_rows {
   }
   // Runs body(scope, n, 1 + row) for update n of the task.
   template <class Body>
-  void each(scope& s, Body&& body) const {
+  void each(scope& s, bool first, Body&& body) const {
     scope iteration(s, s.block->loop(ir::loop_kind::serial, "update", listed.low, listed.high));
     const ir::value n = iteration.block->counter();
+    if (first) reads.prefetch(a, iteration, n, listed.high, false);
     a.bind(iteration, n);
     const ir::value row = iteration.block->emit(op::sub, {a.k.emit(a.l.at, iteration), own.low});
     body(*iteration.block, n, a.next(*iteration.block, row));
@@ -127,13 +129,15 @@ struct task_of_rows {
     ir::block_builder clear = b.loop(ir::loop_kind::vector, "clear", zero, end, 32);
     clear.store(begins, {clear.counter()}, clear.i64(0), ir::access::contiguous);
     clear.close();
-    each(s, [&](ir::block_builder& c, ir::value, ir::value row) { c.store(begins, {row}, a.next(c, at(c, row))); });
+    each(s, true, [&](ir::block_builder& c, ir::value, ir::value row) {
+      c.store(begins, {row}, a.next(c, at(c, row)));
+    });
     const ir::value all = b.accumulator(element::i64, monoid::sum, false);
     ir::block_builder sum = b.loop(ir::loop_kind::vector, "row", one, end, lanes_of_counts);
     const ir::value count = sum.load(begins, element::i64, {sum.counter()}, ir::access::contiguous);
     sum.store(begins, {sum.counter()}, sum.emit(op::sub, {sum.scan_lanes(all, count), count}), ir::access::contiguous);
     sum.close();
-    each(s, [&](ir::block_builder& c, ir::value n, ir::value row) {
+    each(s, false, [&](ir::block_builder& c, ir::value n, ir::value row) {
       const ir::value position = at(c, row);
       a.put(c, a.plane(c, a.l.named.size(), c.emit(op::add, {listed.low, position})), n);
       c.store(begins, {row}, a.next(c, position));
@@ -183,11 +187,12 @@ void kernel_lowering::rows_of_inverse_index(const stage& s, scope& task, const r
   const ir::value zero = b.i64(0), first = a.at(b, chunk);
   const bool by_row = s.inverse.by_row;
   const ir::value last = a.at(b, by_row ? b.emit(op::sub, {own.high, a.start}) : a.next(b, chunk));
-  const task_of_rows rows{
-      a, own, {first, last}, by_row ? -1 : begins_of(s), zero, b.emit(op::sub, {own.high, own.low})};
+  const task_of_rows rows{a, {*this, s.inverse, no_node, {s.inverse.at}}, own, {first, last},
+                          by_row ? -1 : begins_of(s), zero, b.emit(op::sub, {own.high, own.low})};
   if (!by_row) rows.sort(task);
   // Data that an update reads at its own row is read once for all of them.
   const plan::term_of_row term = plan::in_row(g, s);
+  const reads_of_updates reads(*this, s.inverse, s.vector, {term.value, term.rest});
   const monoid fold = monoid_of(g, s.body);
   const element type = g.type(s.body);
   scope row(task, open(task, s.owned, 1, &own));
@@ -212,7 +217,8 @@ void kernel_lowering::rows_of_inverse_index(const stage& s, scope& task, const r
   each_element(any, [&](scope& at) {
     range left = updates;
     const ir::value before = s.inverse.parts.array == no_node ? ir::none : take_parts(s, at, left);
-    return fold_updates(a, at, left, type, fold, before, [&](scope& iteration, ir::value cell) {
+    const auto soon = [&](scope& iteration, ir::value n) { reads.prefetch(a, iteration, n, last, true); };
+    return fold_updates(a, at, left, type, fold, before, soon, [&](scope& iteration, ir::value cell) {
       combine_term(cell, s.body, {term.value, term.rest}, iteration);
     });
   });

@@ -1,6 +1,8 @@
 // An inverse index as its scatter sees it: where its array has what, the walk that makes it, and what the updates of a
 // row come to. Private header, of inverse_index.cpp, inverse_index_blocks.cpp and row_parts.cpp.
 #pragma once
+#include <initializer_list>
+
 #include <sheaf/jit/lower/digits.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
@@ -41,6 +43,24 @@ inline inverse_index_lowering inverse_index_of(kernel_lowering& k, const plan::i
   return {k, l, array, start, stop, chunks, size, k.emit(l.room, s)};
 }
 
+// What updates read, to be prefetched.
+class reads_of_updates {
+ public:
+  reads_of_updates(kernel_lowering& k, const plan::inverse_index_form& l, node_id lane,
+                   std::initializer_list<node_id> roots);
+  // sorted: the position is one of those by row.
+  void prefetch(const inverse_index_lowering& a, scope& iteration, ir::value position, ir::value end,
+                bool sorted) const;
+
+ private:
+  index_set set_of_named() const;
+  bool is_new(node_id n) const;
+
+  kernel_lowering& k_;
+  const plan::inverse_index_form& l_;
+  std::vector<node_id> direct_, named_;  // by its indices; by what these name
+};
+
 // Runs body(scope, chunk) for every update that goes to a row; iterations: of the outermost index, else all.
 template <class Body>
 void each_update(inverse_index_lowering& a, scope& s, Body&& body, const range* iterations = nullptr) {
@@ -55,17 +75,18 @@ void each_update(inverse_index_lowering& a, scope& s, Body&& body, const range* 
   loops.close();
 }
 
-// What updates come to for one element of their row (or for its lanes): body(scope, cell) adds one. before: what those
-// before them come to; none: there are none.
-template <class Body>
+// What updates come to for one element of their row (or for its lanes): body(scope, cell) adds one, after soon(scope,
+// position) prefetched what later ones read. before: what those before them come to; none: there are none.
+template <class Soon, class Body>
 ir::value fold_updates(const inverse_index_lowering& a, scope& s, const range& updates, element type, monoid fold,
-                       ir::value before, Body&& body) {
+                       ir::value before, Soon&& soon, Body&& body) {
   using numerics::updates::in_a_row;
   const bool wide = s.lane != no_node, in_blocks = fold == monoid::sum && is_floating(type);
   const ir::value cell = s.block->accumulator(type, fold, wide);
   if (before != ir::none) s.block->combine(cell, before);
   const auto iterations = [&](scope& at, ir::value to, const range& part) {
     scope iteration(at, at.block->loop(ir::loop_kind::serial, "update", part.low, part.high));
+    soon(iteration, iteration.block->counter());
     a.bind(iteration, a.sorted(*iteration.block, iteration.block->counter()));
     body(iteration, to);
     iteration.close();

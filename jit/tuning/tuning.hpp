@@ -222,6 +222,7 @@ inline constexpr std::int64_t short_slice = 32768;  // rows; W11: a slice as lon
 }  // namespace range_scatter
 namespace inverse_index {
 inline constexpr double listed_from = 1 << 18;      // elements; W10: of the result
+inline constexpr double beyond_caches = 1 << 22;    // elements; bench_survey: of the result, where lists are sorted
 inline constexpr double least_rows = 256;           // rows; estimate: of the result
 inline constexpr double most_of_result = 4;         // factor; bench_survey: more memory than the result has, for lists
 inline constexpr double most_chunks = 512;          // chunks; W10: of the result's rows

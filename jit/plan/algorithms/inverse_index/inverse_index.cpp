@@ -227,6 +227,25 @@ std::vector<node_id> named_by(graph& g, const stage& s, const std::vector<node_i
   return named.empty() ? std::vector<node_id>{walk.back()} : named;
 }
 
+// Does each update read elements of its own, which lie one after the other in the order of the walk or anywhere? By
+// rows all of them lie anywhere, and what few updates share stays in a cache.
+bool reads_own_elements(graph& g, const stage& s, const std::vector<node_id>& walk) {
+  const term_of_row term = in_row(g, s);
+  return any_node(g, term.value, [&](node_id n) {
+    return g.kind(n) == op::load && uses(g, n, s.vector) &&
+           std::ranges::all_of(walk, [&](node_id idx) { return uses(g, n, idx); });
+  });
+}
+
+// Lists cost more than asking each update where it goes, as many tasks as there are. They pay where a row of the result
+// comes from memory for each of its updates, what these read does not, and where the places are computed.
+bool pays_on_processor(const context& c, const stage& s, const updated_rows& t, const amount& results) {
+  const auto& [g, known, done] = c;
+  if (results < listed_from || known.trips(s.owned) < least_rows) return false;
+  if (is_promised(g, known, t.at) || is_slow(g, t.at)) return true;
+  return results >= beyond_caches && !reads_own_elements(g, s, bound_indices(g, s.body));
+}
+
 std::string what_is_listed(const inverse_index_form& l) {
   const std::string rows = l.by_row ? "row" : std::to_string(l.chunk) + " rows";
   const std::string blocks = l.blocks == 0 ? "" : ", in " + std::to_string(l.blocks) + " blocks of the outermost loop";
@@ -258,8 +277,7 @@ bool list_updates(const context& c, stage& s) {
   index_set all = set_of(g, s.indices);
   const amount results = known.trips(all);
   const bool force_for_tests = known.call().force_for_tests;
-  if (room == no_node || (!groups && !force_for_tests && (results < listed_from || known.trips(s.owned) < least_rows)))
-    return false;
+  if (room == no_node || (!groups && !force_for_tests && !pays_on_processor(c, s, t, results))) return false;
   const auto updates = known.value(room);
   const auto walk = bound_indices(g, s.body);
   const bool promised = is_promised(g, known, t.at), by_row = gpu || promised;
