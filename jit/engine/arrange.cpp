@@ -5,6 +5,7 @@
 
 #include <sheaf/dsl/graph/make.hpp>
 #include <sheaf/jit/engine/words.hpp>
+#include <sheaf/jit/plan/walks.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::jit {
@@ -25,9 +26,30 @@ bool is_whole(const graph& g, node_id e, node_id tensor, int dimension) {
   return g.kind(high) == op::extent && g.arg(high, 0) == tensor && g[high].attribute == dimension;
 }
 
-// By input: its columns, where it is to be joined; else 0.
-std::vector<std::int64_t> narrow_inputs(const graph& g, const call_class& a, const extent_amounts& given) {
-  std::vector<bool> whole(given.size(), true), summed(given.size(), false);
+// How the last two dimensions of an input are read.
+struct columns_read {
+  bool whole = true;       // rows as a whole range, columns so or by number
+  bool summed = false;     // some reduction runs over the columns
+  bool by_number = true;   // columns are numbers
+  bool in_ranges = false;  // where a range begins or ends
+  std::int64_t least = 2;  // columns, so that all numbers are inside
+};
+
+// Ranges, and comparisons that ask whether an index is in one: the planner knows slices by how their ends are read.
+std::vector<bool> in_ranges(const graph& g) {
+  std::vector<bool> is(static_cast<std::size_t>(g.size()), false);
+  for (node_id n = 0; n < g.size(); ++n) {
+    const bool compares = g.kind(n) == op::less || g.kind(n) == op::less_equal;
+    if (g.kind(n) != op::index && !(compares && g.type(g.arg(n, 0)) == element::i64)) continue;
+    for (int k = 0; k < g[n].count; ++k)
+      plan::for_each_node(g, g.arg(n, k), [&](node_id e) { is[static_cast<std::size_t>(e)] = true; });
+  }
+  return is;
+}
+
+std::vector<columns_read> columns_of(const graph& g, std::size_t inputs) {
+  std::vector<columns_read> all(inputs);
+  const std::vector<bool> ranges = in_ranges(g);
   index_set bound;
   for (node_id n = 0; n < g.size(); ++n)
     for (int k = 2; g.kind(n) == op::reduce && k < g[n].count; ++k) bound.insert(g.ordinal(g.arg(n, k)));
@@ -35,16 +57,27 @@ std::vector<std::int64_t> narrow_inputs(const graph& g, const call_class& a, con
     const int i = input_of(g, n), last = i < 0 ? 0 : g.inputs[i].rank - 1;
     if (i < 0 || g.kind(n) != op::load || last < 1) continue;
     const node_id tensor = g.arg(n, 0), row = g.arg(n, last), column = g.arg(n, last + 1);
-    const auto at = static_cast<std::size_t>(i);
-    whole[at] = whole[at] && is_whole(g, column, tensor, last) && is_whole(g, row, tensor, last - 1);
-    summed[at] = summed[at] || bound.has(g.ordinal(column));
+    columns_read& r = all[static_cast<std::size_t>(i)];
+    const bool number = is_constant(g, column) && g[column].attribute >= 0;
+    r.whole = r.whole && (number || is_whole(g, column, tensor, last)) && is_whole(g, row, tensor, last - 1);
+    r.by_number = r.by_number && number;
+    if (number) r.least = std::max(r.least, g[column].attribute + 1);
+    else if (g.kind(column) == op::index) r.summed = r.summed || bound.has(g.ordinal(column));
+    r.in_ranges = r.in_ranges || ranges[static_cast<std::size_t>(n)];
   }
+  return all;
+}
+
+// By input: its columns, where it is to be joined; else 0.
+std::vector<std::int64_t> narrow_inputs(const graph& g, const call_class& a, const extent_amounts& given) {
+  const std::vector<columns_read> all = columns_of(g, given.size());
   std::vector<std::int64_t> columns(given.size(), 0);
   for (std::size_t i = 0; i < given.size(); ++i) {
-    if (!whole[i] || !summed[i] || !a.dense_inputs[i] || !is_floating(g.inputs[static_cast<int>(i)].type)) continue;
+    const columns_read& r = all[i];
     const auto& extents = given[i];
+    if (extents.size() < 2 || !a.dense_inputs[i] || !r.whole || r.in_ranges || !(r.summed || r.by_number)) continue;
     const shapes::amount last = extents.back().certain();
-    if (last >= 2 && last <= most_columns && extents[extents.size() - 2] >= least_rows)
+    if (last >= static_cast<double>(r.least) && last <= most_columns && extents[extents.size() - 2] >= least_rows)
       columns[i] = extents.back().whole();
   }
   return columns;

@@ -1,13 +1,10 @@
 // Pass `arrange`: programs and views of a call are brought into the form in which the planner sees runs of memory,
 // which it looks for along last dimensions. Shown by tests/numeric/layouts.cpp. Private header.
 //   order    the dimension of an input along which its elements lie closest becomes its last: a transposed view is
-//            read in
-//            the order of memory;
+//            read in the order of memory;
 //   columns  the last two dimensions of a dense input of few columns become one, so that rows lie along lanes: sums
-//            over its
-//            columns are windows then, a row apart. Only where its subscripts are whole ranges, and nothing new can be
-//            out
-//            of range.
+//            over its columns are windows then, a row apart, and a column is every so many elements. Only where its
+//            rows are read as a whole, its columns so or by number, and nothing new can be out of range.
 #pragma once
 #include <string>
 #include <vector>

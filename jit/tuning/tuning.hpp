@@ -244,6 +244,7 @@ namespace separate {
 inline constexpr double saved = 4;  // factor; estimate: of terms, by nested sums whose inner one is stored
 }  // namespace separate
 namespace scatter {
+inline constexpr double least_period = 8;  // places; estimate: of remainders, whose lanes are loaded as neighbours
 inline constexpr std::size_t most_sums = 16;  // sums; limit: of code, the product of the parts of each subscript
 inline constexpr std::int64_t asked_at_once = 256;    // updates; bench_survey: sums of 1000 groups, 64 to 4096
 inline constexpr double least_asked_bytes = 1024;    // bytes; bench_survey: of rows, sums of 10 and 1000 groups

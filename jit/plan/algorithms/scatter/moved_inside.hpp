@@ -51,19 +51,34 @@ inline bool has_at_most(graph& g, node_id count, node_id most) {
   return false;
 }
 
+// How many times at most an index goes through all remainders; 0: not known. Of calls of one class where the extents
+// decide.
+inline int periods_of(graph& g, node_id idx, node_id by, const facts* known) {
+  if (has_at_most(g, make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0)), by)) return 1;
+  if (known == nullptr || !is_constant(g, by) || !is_closed(g, idx)) return 0;
+  const double period = static_cast<double>(g[by].attribute);
+  if (period < tuning::scatter::least_period) return 0;
+  const amount trips = known->trips(idx).certain();
+  return trips <= period ? 1 : trips <= 2 * period ? 2 : 0;
+}
+
 // The remainder e of shift + (i - low), of an index that has no more places than the divisor: that sum with the shift's
-// remainder, less the divisor where it reaches it. Nothing where e is none, as seen from these indices.
-inline std::vector<subscript_part> parts_of_remainder(graph& g, node_id e, const index_set& of) {
+// remainder, less the divisor where it reaches it; of twice as many without a shift. Nothing where e is none, as seen
+// from these indices.
+inline std::vector<subscript_part> parts_of_remainder(graph& g, node_id e, const index_set& of,
+                                                      const facts* known = nullptr) {
   const node_id s = g.arg(e, 0), by = g.arg(e, 1);
   if (g.type(e) != element::i64 || g.free[by].meets(of)) return {};
   if (known_less_equal(g, integer(g, 0), s) && known_less_equal(g, plus(g, s, 1), by)) return {{truth(g, true), s}};
   const std::vector<node_id> within = indices_of(g, g.free[s].common(of));
   if (within.size() != 1 || is_unbound(g, within.front())) return {};
-  const node_id idx = within.front(), low = g.arg(idx, 0), high = g.arg(idx, 1);
+  const node_id idx = within.front(), low = g.arg(idx, 0);
   const line l = split_affine(g, s, idx);
-  if (!l.affine || l.slope != 1 || !has_at_most(g, make(g, op::sub, high, low), by)) return {};
+  if (!l.affine || l.slope != 1) return {};
+  const int periods = periods_of(g, idx, by, known);
   const node_id shift = make(g, op::add, l.rest, low), place = make(g, op::sub, idx, low);
-  if (is_number(g, shift, 0)) return {{truth(g, true), place}};
+  if (periods == 0 || (periods == 2 && !is_number(g, shift, 0))) return {};
+  if (periods == 1 && is_number(g, shift, 0)) return {{truth(g, true), place}};
   const node_id sum = make(g, op::add, place, make(g, op::remainder, shift, by));
   return {{make(g, op::less, sum, by), sum}, {make(g, op::less_equal, by, sum), make(g, op::sub, sum, by)}};
 }
@@ -184,11 +199,11 @@ inline node_id remainder_in(const graph& g, node_id e) {
 
 // A load at a remainder, as of a wrapped access: of each part a load of its own, at neighbouring places for
 // neighbouring lanes, which then divide nothing. The load itself where it is none.
-inline node_id load_in_parts(graph& g, node_id load) {
+inline node_id load_in_parts(graph& g, node_id load, const facts& known) {
   for (int k = 1; k < g[load].count; ++k) {
     const node_id found = remainder_in(g, g.arg(load, k));
     if (found == no_node) continue;
-    const auto parts = parts_of_remainder(g, found, g.free[found]);
+    const auto parts = parts_of_remainder(g, found, g.free[found], &known);
     node_id value = no_node;
     for (auto p = parts.rbegin(); p != parts.rend(); ++p) {
       replacement put(g);
@@ -206,7 +221,7 @@ inline node_id load_in_parts(graph& g, node_id load) {
 inline bool take_wrapped(const context& c, stage& s) {
   graph& g = c.g;
   if (c.known.call().gpu || s.how != way::map) return false;
-  return rewrite_loads(g, s.body, [&](node_id n) { return load_in_parts(g, n); });
+  return rewrite_loads(g, s.body, [&](node_id n) { return load_in_parts(g, n, c.known); });
 }
 
 }  // namespace sheaf::inline v0_1::plan
