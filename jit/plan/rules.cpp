@@ -19,7 +19,7 @@
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/separate.hpp>
 #include <sheaf/jit/plan/algorithms/scan/scans.hpp>
-#include <sheaf/jit/plan/algorithms/scatter/moved_inside.hpp>
+#include <sheaf/jit/plan/piecewise.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scatter_by_place.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/algorithms/window/separate_windows.hpp>
@@ -59,8 +59,8 @@ constexpr rule table[] = {
     {"scatter by place", "while the sum still is over slices and their places at once",
      on_stage<take_scatter_by_place>},
     {"scatter", "decides which loops the stage has at all", on_stage<take_scatter>},
-    {"wrapped", "once a scatter's are solved: neighbouring lanes of a wrapped access read neighbours",
-     on_stage<take_wrapped>},
+    {"piecewise subscripts", "once a scatter's are solved: lanes of a wrapped, reflected or clamped access are neighbours",
+     on_stage<take_pieces>},
     {"linearise", "what a reshape divides, before loops are chosen by what lanes load", on_stage<take_linearised>},
     {"steps", "before ranges are seen as windows: of their places only those are walked that have a term",
      on_stage<take_steps>},

@@ -172,6 +172,7 @@ inline constexpr double fewest_results = 64;          // results; estimate: fewe
 inline constexpr std::int64_t blocks_read_again = 4;  // blocks; W13: a longer window reads too much again
 }  // namespace window
 namespace polyphase {
+inline constexpr int fewest_loads = 2;  // loads; bench_survey: at rounded subscripts, that are worth phases of a map
 inline constexpr std::int64_t phases_from = 24;     // elements; estimate: a shorter window costs less than three passes
 inline constexpr std::int64_t positions_from = 48;  // elements; estimate: the same of positions
 inline constexpr double fewest_results = 64;        // results; estimate: fewer are folded one by one

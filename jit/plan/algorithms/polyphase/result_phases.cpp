@@ -79,6 +79,18 @@ bool folds_windows(const context& c, node_id body, node_id last) {
   });
 }
 
+// No reductions, but loads of which each lane would come from a place of its own. A quotient alone is one place for
+// several lanes.
+bool loads_apart(const graph& g, node_id body, node_id last) {
+  const auto rounds = [&](node_id n) {
+    return any_node(g, g.arg(n, g[n].count - 1), [&](node_id e) {
+      return g.kind(e) == op::remainder && uses(g, e, last);
+    });
+  };
+  const std::vector<node_id> loads = loads_in(g, body);
+  return reductions_in(g, body).empty() && std::ranges::count_if(loads, rounds) >= fewest_loads;
+}
+
 }  // namespace
 
 bool take_result_phases(const context& c, stage& s) {
@@ -89,8 +101,9 @@ bool take_result_phases(const context& c, stage& s) {
   const rounded divided(g, s.body, last);
   const std::optional<std::int64_t> by = divided.by();
   if (!by || *by < 2 || *by > most_phases) return false;
-  if (!sums_products(g, s.body) || known.trips(last) < fewest_of_phase * static_cast<double>(*by)) return false;
-  if (!folds_windows(c, s.body, last)) return false;
+  const bool sums = sums_products(g, s.body) && folds_windows(c, s.body, last);
+  if (!sums && !loads_apart(g, s.body, last)) return false;
+  if (known.trips(last) < fewest_of_phase * static_cast<double>(*by)) return false;
   const node_id d = integer(g, *by), at = make(g, op::quotient, last, d), part = make(g, op::remainder, last, d);
   const std::string reason = "every " + std::to_string(*by) + " results sum other places";
   node_id all = no_node;

@@ -188,40 +188,4 @@ class moved_inside {
   const index_set bound_;
 };
 
-// A remainder in a subscript, outside of what other loads and reductions it has.
-inline node_id remainder_in(const graph& g, node_id e) {
-  if (g.kind(e) == op::remainder) return e;
-  if (!is_elementwise(g.kind(e))) return no_node;
-  for (int k = 0; k < g[e].count; ++k)
-    if (const node_id found = remainder_in(g, g.arg(e, k)); found != no_node) return found;
-  return no_node;
-}
-
-// A load at a remainder, as of a wrapped access: of each part a load of its own, at neighbouring places for
-// neighbouring lanes, which then divide nothing. The load itself where it is none.
-inline node_id load_in_parts(graph& g, node_id load, const facts& known) {
-  for (int k = 1; k < g[load].count; ++k) {
-    const node_id found = remainder_in(g, g.arg(load, k));
-    if (found == no_node) continue;
-    const auto parts = parts_of_remainder(g, found, g.free[found], &known);
-    node_id value = no_node;
-    for (auto p = parts.rbegin(); p != parts.rend(); ++p) {
-      replacement put(g);
-      put.rename(found, p->at);
-      std::vector<node_id> list;
-      for (int i = 0; i < g[load].count; ++i) list.push_back(i == k ? put(g.arg(load, i)) : g.arg(load, i));
-      const node whole = g[load];  // inside only where it is asked
-      const node_id one = g.intern(op::load, whole.type, whole.attribute & ~proven_inside, list.data(), whole.count);
-      value = value == no_node ? one : make(g, op::select, p->where, one, value);
-    }
-    if (value != no_node) return value;
-  }
-  return load;
-}
-inline bool take_wrapped(const context& c, stage& s) {
-  graph& g = c.g;
-  if (c.known.call().gpu || s.how != way::map) return false;
-  return rewrite_loads(g, s.body, [&](node_id n) { return load_in_parts(g, n, c.known); });
-}
-
 }  // namespace sheaf::inline v0_1::plan
