@@ -175,6 +175,35 @@ graph arrangement::reordered(const graph& g, bool back) const {
   return made;
 }
 
+// Row and column are there as the digits of the one subscript, so that all nodes keep their ids.
+graph arrangement::written(const graph& named) const {
+  if (std::ranges::none_of(forms_, [](const form& f) { return f.columns > 0; })) return named;
+  graph made = without_nodes(named);
+  for (int i = 0; i < made.inputs.size(); ++i) made.inputs[i].rank += is_joined(i);
+  std::vector<node_id> list, same;
+  node_id zero = no_node;
+  for (node_id n = 0; n < named.size(); ++n) {
+    list.clear();
+    for (int k = 0; k < named[n].count; ++k) list.push_back(named.arg(n, k));
+    const int i = input_of(named, n);
+    if (i >= 0 && named.kind(n) == op::load && columns(i) > 0) {
+      const node_id at = list.back();
+      const bool sum = named.kind(at) == op::add;
+      const node_id rows = sum ? named.arg(at, 0) : at, column = sum ? named.arg(at, 1) : zero;
+      if (named.kind(rows) == op::mul && is_constant(named, named.arg(rows, 1)) && column != no_node &&
+          named[named.arg(rows, 1)].attribute == columns(i)) {
+        list.back() = named.arg(rows, 0);
+        list.push_back(column);
+      }
+    }
+    if (is_constant(named, n) && named.type(n) == element::i64 && named[n].attribute == 0) zero = n;
+    const node& old = named[n];
+    same.push_back(made.intern(old.kind, old.type, old.attribute, list.data(), static_cast<int>(list.size())));
+  }
+  point(named, made, same);
+  return made;
+}
+
 graph arrangement::joined(const graph& g) const {
   if (std::ranges::none_of(forms_, [](const form& f) { return f.columns > 0; })) return g;
   graph made = without_nodes(g);

@@ -41,6 +41,8 @@ class arrangement {
   // For messages: inputs in the order in which they were given, joined ones left as they are; and the dimension that a
   // subscript of theirs was written for.
   graph named(const graph& g) const;
+  // Of a named graph, for its text alone: columns of joined inputs as they were written.
+  graph written(const graph& named) const;
   void named_views(sheaf_tensor* inputs, std::int64_t* numbers) const;
   int named_dimension(int input, int d) const {
     return forms_[static_cast<std::size_t>(input)].order[static_cast<std::size_t>(d)];

@@ -124,7 +124,7 @@ bool read_host(void* to, const void* from, std::size_t bytes) {
   return true;
 }
 
-void fail_check(const graph& g, const plan::check& check, std::int64_t position, const sheaf_tensor* tensors,
+void fail_check(const graph& g, const graph& written, const plan::check& check, std::int64_t position, const sheaf_tensor* tensors,
                 const element_reader& read) {
   spot here(g, tensors, read);
   std::vector<std::int64_t> at(check.indices.size());
@@ -149,7 +149,7 @@ void fail_check(const graph& g, const plan::check& check, std::int64_t position,
   const std::string last = high ? std::to_string(*high - 1) : "its extent - 1";
   runtime::fail(code::index_out_of_range, "tensor " + check.tensor + ", dimension " + std::to_string(check.dimension),
                 "a subscript from " + number_text(low, "0") + " to " + last,
-                number_text(found, "one outside") + " for " + text_of(print(g, check.subscript)) + place +
+                number_text(found, "one outside") + " for " + text_of(print(written, check.subscript)) + place +
                     (check.uniform ? range_hint(g, check.tensor, check.dimension, check.subscript) : ""));
 }
 

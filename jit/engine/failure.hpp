@@ -24,8 +24,8 @@ using element_reader = std::function<bool(void* to, const void* from, std::size_
 bool read_host(void* to, const void* from, std::size_t bytes);
 
 // Throws code::index_out_of_range, or what a demand throws, for position `position` of a check that failed; reads the
-// data that made it fail.
-[[noreturn]] void fail_check(const graph& g, const plan::check& check, std::int64_t position,
+// data that made it fail. `written`: the graph with nodes of the same numbers that the text is taken from.
+[[noreturn]] void fail_check(const graph& g, const graph& written, const plan::check& check, std::int64_t position,
                              const sheaf_tensor* tensors, const element_reader& read = read_host);
 
 }  // namespace sheaf::inline v0_1::jit

@@ -132,7 +132,8 @@ void arranged_program::fail(plan::check c, std::int64_t position, const sheaf_te
                             const element_reader& read) const {
   for (int i = 0; i < program.g.inputs.size(); ++i)
     if (c.demand < 0 && slot_text(program.g, i) == c.tensor) c.dimension = form.named_dimension(i, c.dimension);
-  fail_check(form.named(program.g), c, position, tensors, read);
+  const graph named = form.named(program.g);
+  fail_check(named, form.written(named), c, position, tensors, read);
 }
 
 void arranged_program::fail(std::int64_t ordinal, std::int64_t position, const sheaf_tensor* tensors,

@@ -85,6 +85,38 @@ TEST(layouts, narrow_rows_in_lanes) {
   both(some, sum(x, dim<1>))(x = whole.sliced(1, 0, 3));
 }
 
+TEST(layouts, columns_by_number) {
+  constexpr auto edges = tensor<"edges", std::int64_t, 2>;
+  constexpr auto gap = define<"gap">(a) = x(edges(a, 0_c), 0_c) - x(edges(a, 1_c), 1_c) * x(edges(a, 0_c), 1_c);
+  constexpr auto box = define<"box">(a, c) = x(a, 0_c) * z(c, a, 1_c) + x(a, 1_c);
+  const auto values = noise_array<float>(-1, 1, 100, 2);
+  array<std::int64_t, 2> numbers(100, 2);
+  for (std::int64_t n = 0; n < 200; ++n) numbers.data()[n] = n * 7 % 100;
+  both(gap, vjp(gap, x))(x = values, edges = numbers, cotangent(gap) = noise_array<float>(-1, 1, 100));
+  both(box, vjp(box, x))(x = values, z = noise_array<float>(-1, 1, 3, 100, 4),
+                         cotangent(box) = noise_array<float>(-1, 1, 100, 3));
+  const std::string plan = compile(gap).explain(x = values, edges = numbers);
+  EXPECT_TRUE(takes(plan, "input edges: rows of 2 are one dimension")) << plan;
+  EXPECT_FALSE(takes(plan, "input x: rows")) << plan;
+  // Ends of ranges stay two columns, and a column that is not there is the error that it was.
+  constexpr auto slices = define<"slices">(a) = sum(k.in(edges(a, 0_c), edges(a, 1_c)), x(k, 0_c));
+  EXPECT_FALSE(takes(compile(slices).explain(x = values, edges = numbers), "input edges: rows"));
+  constexpr auto beyond = define<"beyond">(a) = edges(a, 2_c);
+  numbers(60, 1) = 100;
+  const auto fails = [](auto&& call, const char* with) {
+    try {
+      call();
+      ADD_FAILURE();
+    } catch (const error& e) {
+      EXPECT_STREQ(e.what(), with);
+    }
+  };
+  fails([&] { compile(beyond)(edges = numbers); },
+        "tensor edges, dimension 1: expected a subscript from 0 to 1, found 2 for 2");
+  fails([&] { compile(gap)(x = values, edges = numbers); },
+        "tensor x, dimension 0: expected a subscript from 0 to 99, found 100 for edges(a, 1) at a = 60");
+}
+
 TEST(layouts, narrow_rows_with_fixed_extents_and_checks) {
   constexpr auto w = tensor<"w", float, 3, 4, 100, 3>;
   constexpr auto pick = tensor<"pick", std::int64_t, 1>;

@@ -62,6 +62,18 @@ TEST(rules, of_borders) {
   expect_same("borders", around, grad(define<"loss">() = sum(over(rows, columns), around(t, i) * around(t, i)), m));
 }
 
+TEST(rules, of_mirrors_and_halves) {
+  constexpr auto rows = t.in(0_c, extent(m, dim<0>));
+  constexpr auto columns = i.in(0_c, extent(m, dim<1>));
+  constexpr auto mirrored = define<"mirrored">(rows, columns) = m.reflected(t - 1_c, i) - 3_c * m.reflected(t, i + 2_c);
+  expect_same("piecewise subscripts", mirrored,
+              grad(define<"loss">() = sum(over(rows, columns), mirrored(t, i) * mirrored(t, i)), m));
+  constexpr auto twice = i.in(0_c, 2_c * extent(m, dim<1>));
+  constexpr auto between = define<"between">(rows, twice) =
+      3_c * m.clamped(t, quotient(i + 1_c, 2_c) - i % 2_c) + m.clamped(t, quotient(i + 1_c, 2_c) + i % 2_c - 1_c);
+  expect_same("phases of a map", between);
+}
+
 TEST(rules, of_strided_windows) {
   constexpr auto w = tensor<"w", double, 2>;
   constexpr auto places = t.in(0_c, quotient(extent(m, dim<1>) - extent(w, dim<1>), 2_c) + 1_c);
