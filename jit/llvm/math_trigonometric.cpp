@@ -1,7 +1,7 @@
-// Sine and cosine: reduced by multiples of pi / 2 (Cody and Waite, in three parts whose products are exact by FMA, in
-// four shorter ones without it), then both polynomials, of which each lane takes one. The reduction is good to |x| =
-// 2^30 (f32:
-// 2^17); what lies beyond goes to libm, lane by lane, out of the way.
+// Sine, cosine and tangent: reduced by multiples of pi / 2 (Cody and Waite, in three parts whose products are exact by
+// FMA, in four shorter ones without it), then both polynomials, of which each lane takes one, or their quotient. The
+// reduction is good to |x| = 2^30 (f32: 2^17); what lies beyond goes to libm, lane by lane, out of the way.
+#include <sheaf/dsl/graph/make.hpp>
 #include <sheaf/jit/llvm/math.hpp>
 
 #include <llvm/IR/MDBuilder.h>
@@ -48,21 +48,27 @@ struct sines : real_math {
     return add(front, fma(mul(z, z), p, sub(sub(real(1), front), half)));
   }
 
-  Value* near(Value* x, bool of_cosine) const {
+  Value* near(Value* x, op what) const {
     const multiple by = nearest(x, 0x1.45f306dc9c883p-1);
     Value* r = reduced_by(by.whole, x);
     Value* z = mul(r, r);
-    Value* quarter = of_cosine ? b.CreateAdd(by.n, integer(1)) : by.n;
+    Value* const sine = sine_of(r, z);
+    Value* const cosine = cosine_of(z);
+    Value* quarter = what == op::cos ? b.CreateAdd(by.n, integer(1)) : by.n;
     Value* odd = b.CreateICmpNE(b.CreateAnd(quarter, integer(1)), integer(0));
+    if (what == op::tan) {  // tan(r + pi / 2) = -cos r / sin r
+      Value* const y = div(select(odd, negated(cosine), sine), select(odd, sine, cosine));
+      return select(equal(x, real(0)), x, y);
+    }
     Value* sign = b.CreateShl(b.CreateAnd(quarter, integer(2)), is_double ? 62 : 30);
-    Value* y = unbits(b.CreateXor(bits(select(odd, cosine_of(z), sine_of(r, z))), sign));
-    return of_cosine ? y : select(equal(x, real(0)), x, y);
+    Value* y = unbits(b.CreateXor(bits(select(odd, cosine, sine)), sign));
+    return what == op::cos ? y : select(equal(x, real(0)), x, y);
   }
 
   // y[k] = libm's of x[k] wherever |x[k]| is beyond the limit. One function a module for each shape.
-  Function* far_function(bool of_cosine, unsigned lanes) const {
+  Function* far_function(op what, unsigned lanes) const {
     Module& m = f.m.module;
-    const std::string libm = std::string(of_cosine ? "cos" : "sin") + (is_double ? "" : "f");
+    const std::string libm = std::string(row(what).library) + (is_double ? "" : "f");
     const std::string name = "sheaf.far." + libm + std::to_string(lanes);
     if (Function* made = m.getFunction(name)) return made;
     LLVMContext& c = m.getContext();
@@ -88,7 +94,7 @@ struct sines : real_math {
     return made;
   }
 
-  Value* with_far(Value* x, Value* y, bool of_cosine) const {
+  Value* with_far(Value* x, Value* y, op what) const {
     const auto* vector = dyn_cast<FixedVectorType>(reals);
     Value* beyond = more(magnitude(x), real(limit()));
     Value* any = vector ? b.CreateNot(none_of(beyond)) : beyond;
@@ -102,7 +108,7 @@ struct sines : real_math {
     b.SetInsertPoint(far);
     b.CreateStore(x, given);
     b.CreateStore(y, result);
-    b.CreateCall(far_function(of_cosine, vector ? vector->getNumElements() : 1), {given, result});
+    b.CreateCall(far_function(what, vector ? vector->getNumElements() : 1), {given, result});
     Value* corrected = b.CreateLoad(reals, result);
     b.CreateBr(done);
     b.SetInsertPoint(done);
@@ -111,13 +117,14 @@ struct sines : real_math {
     both->addIncoming(corrected, far);
     return both;
   }
+
+  Value* of(Value* x, op what) const { return with_far(x, near(x, what), what); }
 };
 
 }  // namespace
 
-Value* real_math::sine(Value* x, bool of_cosine) const {
-  const sines s(f, x);
-  return s.with_far(x, s.near(x, of_cosine), of_cosine);
-}
+Value* real_math::sin(Value* x) const { return sines(f, x).of(x, op::sin); }
+Value* real_math::cos(Value* x) const { return sines(f, x).of(x, op::cos); }
+Value* real_math::tan(Value* x) const { return sines(f, x).of(x, op::tan); }
 
 }  // namespace sheaf::inline v0_1::llvm_backend
