@@ -41,7 +41,11 @@ samples<T> samples_for(const std::string& name) {
     if (name == "log" || name == "pow") x = n % 4 == 0 ? std::exp((2 * unit() - 1) * top * 0.99) : 4 * unit();
     if (name == "log1p") x = n % 4 == 0 ? std::exp((2 * unit() - 1) * top * 0.9) : 2 * unit() - 0.9;
     if (name == "erf") x *= 0.3;
-    if (name == "sin" || name == "cos") x *= n % 4 == 0 ? 1000 : 0.5;
+    if (name == "asin" || name == "acos" || name == "atanh") x /= 20;
+    if (name == "sinh" || name == "cosh") x *= n % 4 == 0 ? top / 20 : 0.5;
+    if (name == "acosh") x = n % 4 == 0 ? 1 + std::exp(2 * x) : 21 + x;
+    if (name == "asinh" || name == "atan") x *= n % 4 == 0 ? std::exp(x) : 0.2;
+    if (name == "sin" || name == "cos" || name == "tan") x *= n % 4 == 0 ? 1000 : 0.5;
     s.x.push_back(static_cast<T>(x));
     const double most = 0.9 * top / (std::abs(std::log(std::abs(x) + 1e-300)) + 1);
     s.y.push_back(static_cast<T>((2 * unit() - 1) * std::min(most, 100.0)));
@@ -58,6 +62,15 @@ long double exact(const std::string& name, long double x, long double y) {
   if (name == "erf") return std::erf(x);
   if (name == "sin") return std::sin(x);
   if (name == "cos") return std::cos(x);
+  if (name == "tan") return std::tan(x);
+  if (name == "asin") return std::asin(x);
+  if (name == "acos") return std::acos(x);
+  if (name == "atan") return std::atan(x);
+  if (name == "sinh") return std::sinh(x);
+  if (name == "cosh") return std::cosh(x);
+  if (name == "asinh") return std::asinh(x);
+  if (name == "acosh") return std::acosh(x);
+  if (name == "atanh") return std::atanh(x);
   return std::pow(x, y);
 }
 
@@ -210,5 +223,14 @@ int main() {
   both_types("erf", [](auto x, auto) { return erf(x); });
   both_types("sin", [](auto x, auto) { return sin(x); });
   both_types("cos", [](auto x, auto) { return cos(x); });
+  both_types("tan", [](auto x, auto) { return tan(x); });
+  both_types("asin", [](auto x, auto) { return asin(x); });
+  both_types("acos", [](auto x, auto) { return acos(x); });
+  both_types("atan", [](auto x, auto) { return atan(x); });
+  both_types("sinh", [](auto x, auto) { return sinh(x); });
+  both_types("cosh", [](auto x, auto) { return cosh(x); });
+  both_types("asinh", [](auto x, auto) { return asinh(x); });
+  both_types("acosh", [](auto x, auto) { return acosh(x); });
+  both_types("atanh", [](auto x, auto) { return atanh(x); });
   both_types<true>("pow", [](auto x, auto y) { return pow(x, y); });
 }
