@@ -169,35 +169,15 @@ Value* append(builder& b, Value* first, Value* second) {
   return b.CreateShuffleVector(first, wide, both);
 }
 
-struct math_row {
-  op what;
-  Value* (real_math::*emit)(Value*) const;
-};
-constexpr math_row math_rows[] = {
-    {op::exp, &real_math::exp},     {op::log, &real_math::log},     {op::log1p, &real_math::log1p},
-    {op::expm1, &real_math::expm1}, {op::tanh, &real_math::tanh},   {op::sigmoid, &real_math::sigmoid},
-    {op::erf, &real_math::erf},     {op::sin, &real_math::sin},     {op::cos, &real_math::cos},
-    {op::tan, &real_math::tan},     {op::asin, &real_math::asin},   {op::acos, &real_math::acos},
-    {op::atan, &real_math::atan},   {op::sinh, &real_math::sinh},   {op::cosh, &real_math::cosh},
-    {op::asinh, &real_math::asinh}, {op::acosh, &real_math::acosh}, {op::atanh, &real_math::atanh},
-};
-const math_row* row_of(op what) {
-  for (const math_row& r : math_rows)
-    if (r.what == what) return &r;
-  return nullptr;
-}
+}  // namespace
 
-Value* in_one_register(function_emitter& f, op what, std::span<Value* const> args) {
-  if (what == op::pow) return emit_power(f, args[0], args[1]);
-  const math_row* const found = row_of(what);
-  if (found == nullptr) throw compile_error("not a function of math.cpp");
-  return (real_math(f, args[0]).*found->emit)(args[0]);
-}
-
-// A register at a time: the steps of sixteen registers side by side would live on the stack.
-template <class Make>
-Value* by_registers(function_emitter& f, unsigned width, std::span<Value* const> args, Make&& make) {
-  const unsigned lanes = cast<FixedVectorType>(args[0]->getType())->getNumElements();
+Value* by_registers(function_emitter& f, std::span<Value* const> args,
+                    function_ref<Value*(std::span<Value* const>)> make) {
+  const auto* vector = dyn_cast<FixedVectorType>(args[0]->getType());
+  const unsigned lanes = vector ? vector->getNumElements() : 1;
+  const unsigned width =
+      static_cast<unsigned>(f.m.target.vectors.register_bytes) / (args[0]->getType()->getScalarSizeInBits() / 8);
+  if (lanes <= width) return make(args);
   Value* all = nullptr;
   for (unsigned at = 0; at < lanes; at += width) {
     std::vector<int> some(width);
@@ -210,9 +190,37 @@ Value* by_registers(function_emitter& f, unsigned width, std::span<Value* const>
   return all;
 }
 
+namespace {
+
+struct math_row {
+  op what;
+  Value* (real_math::*emit)(Value*) const;
+  bool of_any_lanes = false;  // makes registers of them itself
+};
+constexpr math_row math_rows[] = {
+    {op::exp, &real_math::exp},       {op::log, &real_math::log},       {op::log1p, &real_math::log1p},
+    {op::expm1, &real_math::expm1},   {op::tanh, &real_math::tanh},     {op::sigmoid, &real_math::sigmoid},
+    {op::erf, &real_math::erf},       {op::sin, &real_math::sin, true}, {op::cos, &real_math::cos, true},
+    {op::tan, &real_math::tan, true}, {op::asin, &real_math::asin},     {op::acos, &real_math::acos},
+    {op::atan, &real_math::atan},     {op::sinh, &real_math::sinh},     {op::cosh, &real_math::cosh},
+    {op::asinh, &real_math::asinh},   {op::acosh, &real_math::acosh},   {op::atanh, &real_math::atanh},
+};
+const math_row* row_of(op what) {
+  for (const math_row& r : math_rows)
+    if (r.what == what) return &r;
+  return nullptr;
+}
+
+Value* emit_function(function_emitter& f, op what, std::span<Value* const> args) {
+  if (what == op::pow) return emit_power(f, args[0], args[1]);
+  const math_row* const found = row_of(what);
+  if (found == nullptr) throw compile_error("not a function of math.cpp");
+  return (real_math(f, args[0]).*found->emit)(args[0]);
+}
+
 // Without the instruction that scales by 2^n, results that may be no normal numbers take a third of all the steps:
 // registers whose lanes are all near enough to 0 go without. The bits are the same.
-Value* exp_of_lanes(function_emitter& f, unsigned width, Value* x) {
+Value* exp_of_lanes(function_emitter& f, Value* x) {
   auto& b = f.build;
   const real_math m(f, x);
   Value* const size = m.largest(m.unsigned_bits(x));
@@ -223,11 +231,10 @@ Value* exp_of_lanes(function_emitter& f, unsigned width, Value* x) {
   b.CreateCondBr(m.none_of(b.CreateICmpUGE(size, limit)), near, far);
   b.SetInsertPoint(near);
   Value* const quick =
-      by_registers(f, width, {&x, 1}, [&](const auto& part) { return real_math(f, part[0]).exp_of_near(part[0]); });
+      by_registers(f, {&x, 1}, [&](const auto& part) { return real_math(f, part[0]).exp_of_near(part[0]); });
   b.CreateBr(done);
   b.SetInsertPoint(far);
-  Value* const whole =
-      by_registers(f, width, {&x, 1}, [&](const auto& part) { return real_math(f, part[0]).exp(part[0]); });
+  Value* const whole = by_registers(f, {&x, 1}, [&](const auto& part) { return real_math(f, part[0]).exp(part[0]); });
   b.CreateBr(done);
   b.SetInsertPoint(done);
   PHINode* const result = b.CreatePHI(x->getType(), 2);
@@ -254,7 +261,7 @@ Value* outlined(function_emitter& f, op what, std::span<Value* const> args) {
     inner.outlines = false;
     std::vector<Value*> parameters;
     for (Argument& a : fn->args()) parameters.push_back(&a);
-    inner.build.CreateRet(in_one_register(inner, what, parameters));
+    inner.build.CreateRet(emit_function(inner, what, parameters));
     BranchInst::Create(inner.prologue->getNextNode(), inner.prologue);
   }
   return f.build.CreateCall(fn, {args.data(), args.size()});
@@ -265,14 +272,13 @@ Value* outlined(function_emitter& f, op what, std::span<Value* const> args) {
 bool is_math(op what) { return what == op::pow || row_of(what) != nullptr; }
 
 Value* emit_math(function_emitter& f, op what, std::span<Value* const> args) {
-  const auto* vector = dyn_cast<FixedVectorType>(args[0]->getType());
-  const unsigned lanes = vector ? vector->getNumElements() : 1;
-  const auto width =
-      static_cast<unsigned>(f.m.target.vectors.register_bytes) / (args[0]->getType()->getScalarSizeInBits() / 8);
-  const auto once = f.outlines ? outlined : in_one_register;
-  if (lanes <= width) return once(f, what, args);
-  if (!f.outlines && what == op::exp && f.m.target.vectors.register_bytes == 32) return exp_of_lanes(f, width, args[0]);
-  return by_registers(f, width, args, [&](const auto& parts) { return once(f, what, parts); });
+  if (f.outlines) return by_registers(f, args, [&](const auto& parts) { return outlined(f, what, parts); });
+  const bool is_wide = f.m.module.getDataLayout().getTypeStoreSize(args[0]->getType()) >
+                       static_cast<unsigned>(f.m.target.vectors.register_bytes);
+  if (what == op::exp && is_wide && f.m.target.vectors.register_bytes == 32) return exp_of_lanes(f, args[0]);
+  const math_row* const found = row_of(what);
+  if (found != nullptr && found->of_any_lanes) return emit_function(f, what, args);
+  return by_registers(f, args, [&](const auto& parts) { return emit_function(f, what, parts); });
 }
 
 }  // namespace sheaf::inline v0_1::llvm_backend

@@ -160,6 +160,10 @@ struct real_math {
   llvm::Value* atan(llvm::Value* x) const;
 };
 
+// A register at a time, and the results side by side: the steps of sixteen registers would live on the stack.
+llvm::Value* by_registers(function_emitter& f, std::span<llvm::Value* const> args,
+                          llvm::function_ref<llvm::Value*(std::span<llvm::Value* const>)> make);
+
 // math_power.cpp: for a register of f64, or of f32 that it computes in f64.
 llvm::Value* emit_power(function_emitter& f, llvm::Value* x, llvm::Value* y);
 

@@ -66,7 +66,9 @@ struct sines : real_math {
   }
 
   // y[k] = libm's of x[k] wherever |x[k]| is beyond the limit. One function a module for each shape.
-  Function* far_function(op what, unsigned lanes) const {
+  Function* far_function(op what, Type* type) const {
+    const auto* vector = dyn_cast<FixedVectorType>(type);
+    const unsigned lanes = vector ? vector->getNumElements() : 1;
     Module& m = f.m.module;
     const std::string libm = std::string(row(what).library) + (is_double ? "" : "f");
     const std::string name = "sheaf.far." + libm + std::to_string(lanes);
@@ -94,31 +96,43 @@ struct sines : real_math {
     return made;
   }
 
-  Value* with_far(Value* x, Value* y, op what) const {
-    const auto* vector = dyn_cast<FixedVectorType>(reals);
-    Value* beyond = more(magnitude(x), real(limit()));
-    Value* any = vector ? b.CreateNot(none_of(beyond)) : beyond;
-    AllocaInst* given = f.stack_slot(reals, "far.x");
-    AllocaInst* result = f.stack_slot(reals, "far.y");
+  Value* with_far(Value* x, Value* y, Value* beyond, op what) const {
     LLVMContext& c = b.getContext();
     auto* from = b.GetInsertBlock();
     auto* far = BasicBlock::Create(c, "far", f.function);
     auto* done = BasicBlock::Create(c, "far.done", f.function);
+    Value* any = beyond->getType()->isVectorTy() ? b.CreateNot(none_of(beyond)) : beyond;
     b.CreateCondBr(any, far, done, MDBuilder(c).createBranchWeights(1, 100000));
     b.SetInsertPoint(far);
-    b.CreateStore(x, given);
-    b.CreateStore(y, result);
-    b.CreateCall(far_function(what, vector ? vector->getNumElements() : 1), {given, result});
-    Value* corrected = b.CreateLoad(reals, result);
+    AllocaInst *given = nullptr, *result = nullptr;
+    Value* const both[] = {x, y};
+    Value* right = by_registers(f, both, [&](const auto& parts) {
+      if (given == nullptr) given = f.stack_slot(parts[0]->getType(), "far.x");
+      if (result == nullptr) result = f.stack_slot(parts[0]->getType(), "far.y");
+      b.CreateStore(parts[0], given);
+      b.CreateStore(parts[1], result);
+      b.CreateCall(far_function(what, parts[0]->getType()), {given, result});
+      return b.CreateLoad(parts[0]->getType(), result);
+    });
     b.CreateBr(done);
     b.SetInsertPoint(done);
-    PHINode* both = b.CreatePHI(reals, 2);
-    both->addIncoming(y, from);
-    both->addIncoming(corrected, far);
-    return both;
+    PHINode* phi = b.CreatePHI(reals, 2);
+    phi->addIncoming(y, from);
+    phi->addIncoming(right, far);
+    return phi;
   }
 
-  Value* of(Value* x, op what) const { return with_far(x, near(x, what), what); }
+  // One branch for all registers: at each one, what is live would be spilled beside the call.
+  Value* of(Value* x, op what) const {
+    Value* beyond = nullptr;
+    Value* y = by_registers(f, {&x, 1}, [&](const auto& parts) {
+      const sines s(f, parts[0]);
+      Value* const here = s.more(s.magnitude(parts[0]), s.real(limit()));
+      beyond = beyond ? b.CreateOr(beyond, here) : here;
+      return s.near(parts[0], what);
+    });
+    return with_far(x, y, beyond, what);
+  }
 };
 
 }  // namespace
