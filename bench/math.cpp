@@ -6,12 +6,15 @@
 #include <dlfcn.h>
 #include <immintrin.h>
 
+#include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
 #include <string>
+#include <thread>
 
 #include <sheaf/sheaf.hpp>
 #include <support/measure.hpp>
@@ -97,15 +100,24 @@ bool same(const std::vector<T>& a, const std::vector<T>& b) {
   return true;
 }
 
+// The lowest of a few medians: all rounds of one are over in a millisecond, and others take the core for longer.
 template <class Run>
 double nanoseconds(Run run) {
-  std::vector<double> rounds;
-  for (int k = 0; k < 31; ++k)
-    rounds.push_back(seconds_of([&] {
-                       for (int n = 0; n < 20; ++n) run();
-                     }) *
-                     1e9 / (20 * in_cache));
-  return median(rounds);
+  const auto of_rounds = [&] {
+    std::vector<double> rounds;
+    for (int k = 0; k < 31; ++k)
+      rounds.push_back(seconds_of([&] {
+                         for (int n = 0; n < 20; ++n) run();
+                       }) *
+                       1e9 / (20 * in_cache));
+    return median(rounds);
+  };
+  double least = of_rounds();
+  for (int k = 0; k < 4; ++k) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    least = std::min(least, of_rounds());
+  }
+  return least;
 }
 
 template <class T>
