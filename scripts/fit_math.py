@@ -75,6 +75,19 @@ show('erf near f32', True, near, lambda s: mp.mpf(1) / 1.1, 1e-9, .95 ** 2, 6)
 show('erf far f32', True, far, lambda x: mp.erfc(x) * x, .92, 4.1, 7)
 show('erf near f64', False, near, lambda s: mp.mpf(1) / 1.1, 1e-9, .95 ** 2, 12)
 show('erf far f64', False, far, lambda x: mp.erfc(x) * x, .92, 6.0, 18, 160)
+arcsine = lambda z: (mp.asin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z
+show('asin f32', True, arcsine, lambda z: z, 1e-9, .25, 5)
+show('asin f64', False, arcsine, lambda z: z, 1e-9, .25, 12)
+arctangent = lambda z: (mp.atan(mp.sqrt(z)) / mp.sqrt(z) - 1) / z
+show('atan f32', True, arctangent, lambda z: z, 1e-9, 1, 9)
+show('atan f64', False, arctangent, lambda z: z, 1e-9, 1, 19, 160)
+E = (L * 1.001) ** 2
+hyperbolic_sine = lambda z: (mp.sinh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z
+hyperbolic_cosine = lambda z: (mp.cosh(mp.sqrt(z)) - 1 - z / 2) / z ** 2
+show('sinh f32', True, hyperbolic_sine, lambda z: z, 1e-9, E, 3)
+show('cosh f32', True, hyperbolic_cosine, lambda z: z * z, 1e-9, E, 2)
+show('sinh f64', False, hyperbolic_sine, lambda z: z, 1e-9, E, 5)
+show('cosh f64', False, hyperbolic_cosine, lambda z: z * z, 1e-9, E, 4)
 parts('pi / 2, f64 by FMA', mp.pi / 2, 53, 3, 53)
 parts('pi / 2, f64', mp.pi / 2, 33, 4, 53)
 parts('pi / 2, f32 by FMA', mp.pi / 2, 24, 3, 24)

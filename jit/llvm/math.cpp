@@ -1,11 +1,9 @@
 // Functions as plain vector IR. A call to a vector library would spill every accumulator, since no vector register
 // survives a call on x86-64, and its bits differ between widths; these stay in registers, have no branches (but for
-// sines of huge numbers), and give the same bits in every lane, width and tail, AVX2 or AVX-512 (without FMA the last
-// bit may differ). NaN gives NaN, overflow infinity, subnormals are kept. Coefficients: scripts/fit_math.py. What they
-// cost beside libmvec and SLEEF, and their errors: docs/math.md. Bounds shown by tests/jit/math.cpp, in units of the
-// last place: exp 1, log 1, expm1 2, log1p 2, sigmoid 2, tanh 3, erf 2, sin 2, cos 2, pow 1.5.
-#include <algorithm>
-
+// sines and tangents of huge numbers), and give the same bits in every lane, width and tail, AVX2 or AVX-512 (without
+// FMA the last bit may differ). NaN gives NaN, overflow infinity, subnormals are kept. Coefficients:
+// scripts/fit_math.py. What they cost beside libmvec and SLEEF, and their errors: docs/math.md. Bounds in units of the
+// last place: numerics/accuracy.hpp, shown by tests/jit/math.cpp.
 #include <sheaf/jit/llvm/math.hpp>
 
 namespace sheaf::inline v0_1::llvm_backend {
@@ -56,84 +54,11 @@ Value* real_math::exp_of_near(Value* x) const {
 
 namespace {
 
-struct functions : real_math {
+struct error_function : real_math {
   using real_math::real_math;
 
-  Value* expm1(Value* x) const {
-    const reduced by = by_log2(is_double ? at_least(at_most(x, 710.0), -40.0) : at_least(at_most(x, 89.0), -20.0));
-    Value* p =
-        is_double
-            ? exp_tail(by.r)
-            : polynomial(by.r, {0x1p-1, 0x1.555556p-3, 0x1.55547ep-5, 0x1.11108ep-7, 0x1.6d9812p-10, 0x1.a1a1e6p-13});
-    Value* q = fma(mul(by.r, by.r), p, by.r);
-    // With half of 2^n, or the scale would overflow before the result does.
-    Value* scale = power_of_two(b.CreateSub(by.n, integer(1)));
-    Value* half = fma(scale, q, sub(scale, real(0.5)));
-    return select(equal(x, real(0)), x, add(half, half));
-  }
-
-  // log(1 + m) + e log 2 for m in [sqrt(1/2) - 1, sqrt(2) - 1].
-  Value* log_of(Value* m, Value* e) const {
-    if (!is_double) {
-      Value* p = polynomial(m, {0x1.555548p-2, -0x1.000006p-2, 0x1.99a4d8p-3, -0x1.555c6p-3, 0x1.23348p-3,
-                                -0x1.fc1c3ep-4, 0x1.e71828p-4, -0x1.de6f7ep-4, 0x1.1438acp-4});
-      Value* square = mul(m, m);
-      Value* small = fma(mul(m, square), p, mul(e, real(log2_low())));
-      small = fma(square, real(-0.5), small);
-      return fma(e, real(log2_high()), add(m, small));
-    }
-    // By 2 artanh(m / (2 + m)): J.-M. Muller, Elementary Functions, third edition, section 11.2.1, gathered so that m
-    // itself stays whole.
-    Value* s = div(m, add(m, real(2)));
-    Value* z = mul(s, s);
-    Value* p = polynomial(z, {0x1.5555555555593p-1, 0x1.999999997fb00p-2, 0x1.2492494219e3dp-2, 0x1.c71c51e6639acp-3,
-                              0x1.74664675cf49ap-3, 0x1.39a0ee5862caep-3, 0x1.2f0dcc197a9a8p-3});
-    Value* half = mul(m, real(0.5));
-    Value* small = fma(s, fma(half, m, mul(z, p)), mul(e, real(log2_low())));
-    small = fma(negated(half), m, small);
-    return fma(e, real(log2_high()), add(m, small));
-  }
-  // What a polynomial gives is wrong for 0, negative numbers, infinity and NaN.
-  Value* log_edges(Value* x, Value* y, double pole) const {
-    Value* edge = select(equal(x, real(pole)), ConstantFP::getInfinity(reals, true), nan());
-    return select(equal(x, infinity()), x, select(more(x, real(pole)), y, edge));
-  }
-
-  Value* log(Value* x) const {
-    const double up = is_double ? 0x1p54 : 0x1p25, by = is_double ? 54 : 25;
-    Value* tiny = less(x, real(is_double ? 0x1p-1022 : 0x1p-126));
-    Value* normal = select(tiny, mul(x, real(up)), x);
-    const split e = exponent(normal);
-    Value* mantissa = unbits(b.CreateSub(bits(normal), e.moved));
-    Value* power = select(tiny, sub(e.power, real(by)), e.power);
-    return log_edges(x, log_of(sub(mantissa, real(1)), power), 0);
-  }
-
-  Value* log1p(Value* x) const {
-    // Beyond 2^64 the 1 does not count, and x is scaled so that 2^-e stays a normal number.
-    Value* large = more(x, real(0x1p64));
-    Value* one = select(large, real(0), real(1));
-    Value* scaled = select(large, mul(x, real(0x1p-32)), x);
-    const split e = exponent(add(one, scaled));
-    Value* inverse = unbits(b.CreateSub(integer(bias() << digits()), e.moved));
-    Value* m = fma(scaled, inverse, select(large, real(-1), sub(inverse, real(1))));
-    Value* power = select(large, add(e.power, real(32)), e.power);
-    Value* y = log_edges(x, log_of(m, power), -1);
-    return select(equal(x, real(0)), x, y);
-  }
-
-  Value* sigmoid(Value* x) const {  // 1 / (1 + e^-x), or e^x / (1 + e^x): the exponential that cannot overflow
-    Value* e = exp(negated(magnitude(x)));
-    return div(select(less(x, real(0)), e, real(1)), add(real(1), e));
-  }
-
-  Value* tanh(Value* x) const {  // 1 to the last bit beyond 9.1, in f64 19.1
-    Value* y = expm1(at_most(mul(magnitude(x), real(2)), is_double ? 40.0 : 20.0));
-    return with_sign_of(div(y, add(y, real(2))), x);
-  }
-
   // Near 0 by an odd polynomial; far from it 1 - e^-g(t), where g = -log erfc is smooth.
-  Value* erf(Value* x) const {
+  Value* of(Value* x) const {
     Value* t = at_most(magnitude(x), is_double ? 6.0 : 4.1);  // 1 to the last bit beyond 5.92, in f32 3.92
     Value* inner = erf_near(mul(t, t));
     Value* far = sub(real(1), exp(negated(fma(erf_far(t), t, t))));
@@ -161,6 +86,78 @@ struct functions : real_math {
   }
 };
 
+// sinh and cosh of n log 2 + r by those of both terms: no division, and no difference of large numbers. Those of
+// n log 2 are (2^n -+ 2^-n) / 2.
+struct hyperbolic : real_math {
+  using real_math::real_math;
+
+  Value* of(Value* size, bool cosine) const {
+    Value* const bounded = at_most(size, is_double ? 710.6 : 89.5);
+    const reduced by = by_log2(bounded);
+    Value* const z = mul(by.r, by.r);
+    Value* const odd = fma(mul(by.r, z), sine_tail(z), by.r);  // sinh r
+    Value* const even = mul(z, cosine_tail(z));                // cosh r - 1
+    // A quarter, or 2^n would overflow before the result does. Beyond the bound 2^-n does not count.
+    Value* const up = power_of_two(b.CreateSub(by.n, integer(2)));
+    Value* const small = power_of_two(b.CreateSub(integer(-2ull), by.n));
+    Value* const down = select(more(bounded, real(is_double ? 40 : 20)), real(0), small);
+    Value* const s = sub(up, down);
+    Value* const c = add(up, down);
+    // The sum c is rounded where both count, and a cosh has no zero to keep: 2^n stays apart from the rest.
+    Value* const half = cosine ? add(up, fma(s, odd, fma(c, even, down))) : add(s, fma(c, odd, mul(s, even)));
+    return add(half, half);
+  }
+  Value* sine_tail(Value* z) const {
+    if (is_double)
+      return polynomial(z, {0x1.5555555555559p-3, 0x1.111111110f644p-7, 0x1.a01a01b0147bep-13, 0x1.71ddf7d06a0c4p-19,
+                            0x1.af5fb6e95eee1p-26});
+    return polynomial(z, {0x1.555556p-3, 0x1.1110b2p-7, 0x1.a17146p-13});
+  }
+  Value* cosine_tail(Value* z) const {
+    if (is_double)
+      return polynomial(
+          z, {0x1p-1, 0x1.55555555530d4p-5, 0x1.6c16c17d28ae1p-10, 0x1.a019a9e2667f6p-16, 0x1.28a0de33b422fp-22});
+    return polynomial(z, {0x1p-1, 0x1.5554e6p-5, 0x1.6d5026p-10});
+  }
+};
+
+}  // namespace
+
+Value* real_math::expm1(Value* x) const {
+  const reduced by = by_log2(is_double ? at_least(at_most(x, 710.0), -40.0) : at_least(at_most(x, 89.0), -20.0));
+  Value* p =
+      is_double
+          ? exp_tail(by.r)
+          : polynomial(by.r, {0x1p-1, 0x1.555556p-3, 0x1.55547ep-5, 0x1.11108ep-7, 0x1.6d9812p-10, 0x1.a1a1e6p-13});
+  Value* q = fma(mul(by.r, by.r), p, by.r);
+  // With half of 2^n, or the scale would overflow before the result does.
+  Value* scale = power_of_two(b.CreateSub(by.n, integer(1)));
+  Value* half = fma(scale, q, sub(scale, real(0.5)));
+  return select(equal(x, real(0)), x, add(half, half));
+}
+
+Value* real_math::sigmoid(Value* x) const {  // 1 / (1 + e^-x), or e^x / (1 + e^x): the exponential that cannot overflow
+  Value* e = exp(negated(magnitude(x)));
+  return div(select(less(x, real(0)), e, real(1)), add(real(1), e));
+}
+
+Value* real_math::tanh(Value* x) const {  // 1 to the last bit beyond 9.1, in f64 19.1
+  Value* y = expm1(at_most(mul(magnitude(x), real(2)), is_double ? 40.0 : 20.0));
+  return with_sign_of(div(y, add(y, real(2))), x);
+}
+
+Value* real_math::sinh(Value* x) const {
+  Value* const size = magnitude(x);
+  Value* const y = with_sign_of(hyperbolic(f, x).of(size, false), x);
+  return select(less(size, real(is_double ? 0x1p-27 : 0x1p-12)), x, y);  // halves of subnormals are rounded
+}
+
+Value* real_math::cosh(Value* x) const { return hyperbolic(f, x).of(magnitude(x), true); }
+
+Value* real_math::erf(Value* x) const { return error_function(f, x).of(x); }
+
+namespace {
+
 // Lanes of a, then those of b.
 Value* append(builder& b, Value* first, Value* second) {
   const int n = static_cast<int>(cast<FixedVectorType>(first->getType())->getNumElements());
@@ -172,38 +169,15 @@ Value* append(builder& b, Value* first, Value* second) {
   return b.CreateShuffleVector(first, wide, both);
 }
 
-Value* in_one_register(function_emitter& f, op what, std::span<Value* const> args) {
-  Value* x = args[0];
-  const functions math(f, x);
-  switch (what) {
-    case op::exp:
-      return math.exp(x);
-    case op::log:
-      return math.log(x);
-    case op::expm1:
-      return math.expm1(x);
-    case op::log1p:
-      return math.log1p(x);
-    case op::sigmoid:
-      return math.sigmoid(x);
-    case op::tanh:
-      return math.tanh(x);
-    case op::erf:
-      return math.erf(x);
-    case op::sin:
-    case op::cos:
-      return math.sine(x, what == op::cos);
-    case op::pow:
-      return emit_power(f, x, args[1]);
-    default:
-      throw compile_error("not a function of math.cpp");
-  }
-}
+}  // namespace
 
-// A register at a time: the steps of sixteen registers side by side would live on the stack.
-template <class Make>
-Value* by_registers(function_emitter& f, unsigned width, std::span<Value* const> args, Make&& make) {
-  const unsigned lanes = cast<FixedVectorType>(args[0]->getType())->getNumElements();
+Value* by_registers(function_emitter& f, std::span<Value* const> args,
+                    function_ref<Value*(std::span<Value* const>)> make) {
+  const auto* vector = dyn_cast<FixedVectorType>(args[0]->getType());
+  const unsigned lanes = vector ? vector->getNumElements() : 1;
+  const unsigned width =
+      static_cast<unsigned>(f.m.target.vectors.register_bytes) / (args[0]->getType()->getScalarSizeInBits() / 8);
+  if (lanes <= width) return make(args);
   Value* all = nullptr;
   for (unsigned at = 0; at < lanes; at += width) {
     std::vector<int> some(width);
@@ -216,9 +190,37 @@ Value* by_registers(function_emitter& f, unsigned width, std::span<Value* const>
   return all;
 }
 
+namespace {
+
+struct math_row {
+  op what;
+  Value* (real_math::*emit)(Value*) const;
+  bool of_any_lanes = false;  // makes registers of them itself
+};
+constexpr math_row math_rows[] = {
+    {op::exp, &real_math::exp},       {op::log, &real_math::log},       {op::log1p, &real_math::log1p},
+    {op::expm1, &real_math::expm1},   {op::tanh, &real_math::tanh},     {op::sigmoid, &real_math::sigmoid},
+    {op::erf, &real_math::erf},       {op::sin, &real_math::sin, true}, {op::cos, &real_math::cos, true},
+    {op::tan, &real_math::tan, true}, {op::asin, &real_math::asin},     {op::acos, &real_math::acos},
+    {op::atan, &real_math::atan},     {op::sinh, &real_math::sinh},     {op::cosh, &real_math::cosh},
+    {op::asinh, &real_math::asinh},   {op::acosh, &real_math::acosh},   {op::atanh, &real_math::atanh},
+};
+const math_row* row_of(op what) {
+  for (const math_row& r : math_rows)
+    if (r.what == what) return &r;
+  return nullptr;
+}
+
+Value* emit_function(function_emitter& f, op what, std::span<Value* const> args) {
+  if (what == op::pow) return emit_power(f, args[0], args[1]);
+  const math_row* const found = row_of(what);
+  if (found == nullptr) throw compile_error("not a function of math.cpp");
+  return (real_math(f, args[0]).*found->emit)(args[0]);
+}
+
 // Without the instruction that scales by 2^n, results that may be no normal numbers take a third of all the steps:
 // registers whose lanes are all near enough to 0 go without. The bits are the same.
-Value* exp_of_lanes(function_emitter& f, unsigned width, Value* x) {
+Value* exp_of_lanes(function_emitter& f, Value* x) {
   auto& b = f.build;
   const real_math m(f, x);
   Value* const size = m.largest(m.unsigned_bits(x));
@@ -229,11 +231,10 @@ Value* exp_of_lanes(function_emitter& f, unsigned width, Value* x) {
   b.CreateCondBr(m.none_of(b.CreateICmpUGE(size, limit)), near, far);
   b.SetInsertPoint(near);
   Value* const quick =
-      by_registers(f, width, {&x, 1}, [&](const auto& part) { return real_math(f, part[0]).exp_of_near(part[0]); });
+      by_registers(f, {&x, 1}, [&](const auto& part) { return real_math(f, part[0]).exp_of_near(part[0]); });
   b.CreateBr(done);
   b.SetInsertPoint(far);
-  Value* const whole =
-      by_registers(f, width, {&x, 1}, [&](const auto& part) { return real_math(f, part[0]).exp(part[0]); });
+  Value* const whole = by_registers(f, {&x, 1}, [&](const auto& part) { return real_math(f, part[0]).exp(part[0]); });
   b.CreateBr(done);
   b.SetInsertPoint(done);
   PHINode* const result = b.CreatePHI(x->getType(), 2);
@@ -260,7 +261,7 @@ Value* outlined(function_emitter& f, op what, std::span<Value* const> args) {
     inner.outlines = false;
     std::vector<Value*> parameters;
     for (Argument& a : fn->args()) parameters.push_back(&a);
-    inner.build.CreateRet(in_one_register(inner, what, parameters));
+    inner.build.CreateRet(emit_function(inner, what, parameters));
     BranchInst::Create(inner.prologue->getNextNode(), inner.prologue);
   }
   return f.build.CreateCall(fn, {args.data(), args.size()});
@@ -268,21 +269,16 @@ Value* outlined(function_emitter& f, op what, std::span<Value* const> args) {
 
 }  // namespace
 
-bool is_math(op what) {
-  constexpr op all[] = {op::exp,     op::log,  op::expm1, op::log1p, op::sigmoid,
-                        op::tanh,    op::erf,  op::sin,   op::cos,   op::pow};
-  return std::find(std::begin(all), std::end(all), what) != std::end(all);
-}
+bool is_math(op what) { return what == op::pow || row_of(what) != nullptr; }
 
 Value* emit_math(function_emitter& f, op what, std::span<Value* const> args) {
-  const auto* vector = dyn_cast<FixedVectorType>(args[0]->getType());
-  const unsigned lanes = vector ? vector->getNumElements() : 1;
-  const auto width =
-      static_cast<unsigned>(f.m.target.vectors.register_bytes) / (args[0]->getType()->getScalarSizeInBits() / 8);
-  const auto once = f.outlines ? outlined : in_one_register;
-  if (lanes <= width) return once(f, what, args);
-  if (!f.outlines && what == op::exp && f.m.target.vectors.register_bytes == 32) return exp_of_lanes(f, width, args[0]);
-  return by_registers(f, width, args, [&](const auto& parts) { return once(f, what, parts); });
+  if (f.outlines) return by_registers(f, args, [&](const auto& parts) { return outlined(f, what, parts); });
+  const bool is_wide = f.m.module.getDataLayout().getTypeStoreSize(args[0]->getType()) >
+                       static_cast<unsigned>(f.m.target.vectors.register_bytes);
+  if (what == op::exp && is_wide && f.m.target.vectors.register_bytes == 32) return exp_of_lanes(f, args[0]);
+  const math_row* const found = row_of(what);
+  if (found != nullptr && found->of_any_lanes) return emit_function(f, what, args);
+  return by_registers(f, args, [&](const auto& parts) { return emit_function(f, what, parts); });
 }
 
 }  // namespace sheaf::inline v0_1::llvm_backend

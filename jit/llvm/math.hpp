@@ -64,6 +64,7 @@ struct real_math {
   llvm::Value* at_most(llvm::Value* x, double limit) const { return select(more(x, real(limit)), real(limit), x); }
   llvm::Value* at_least(llvm::Value* x, double limit) const { return select(less(x, real(limit)), real(limit), x); }
   llvm::Value* magnitude(llvm::Value* x) const { return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x); }
+  llvm::Value* sqrt(llvm::Value* x) const { return b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x); }
   llvm::Value* floor(llvm::Value* x) const { return b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, x); }
   llvm::Value* with_sign_of(llvm::Value* x, llvm::Value* sign) const {
     return b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, x, sign);
@@ -137,10 +138,31 @@ struct real_math {
     return add(fma(mul(r, r), exp_tail(r), r), real(1));
   }
   llvm::Value* exp_tail(llvm::Value* r) const;  // (e^r - 1 - r) / r^2 for such an r
+  llvm::Value* expm1(llvm::Value* x) const;
+  llvm::Value* sigmoid(llvm::Value* x) const;
+  llvm::Value* tanh(llvm::Value* x) const;
+  llvm::Value* sinh(llvm::Value* x) const;
+  llvm::Value* cosh(llvm::Value* x) const;
+  llvm::Value* erf(llvm::Value* x) const;
+  // math_logarithm.cpp
   llvm::Value* log(llvm::Value* x) const;
+  llvm::Value* log1p(llvm::Value* x) const;
+  llvm::Value* asinh(llvm::Value* x) const;
+  llvm::Value* acosh(llvm::Value* x) const;
+  llvm::Value* atanh(llvm::Value* x) const;
   // math_trigonometric.cpp
-  llvm::Value* sine(llvm::Value* x, bool of_cosine) const;
+  llvm::Value* sin(llvm::Value* x) const;
+  llvm::Value* cos(llvm::Value* x) const;
+  llvm::Value* tan(llvm::Value* x) const;
+  // math_inverse.cpp
+  llvm::Value* asin(llvm::Value* x) const;
+  llvm::Value* acos(llvm::Value* x) const;
+  llvm::Value* atan(llvm::Value* x) const;
 };
+
+// A register at a time, and the results side by side: the steps of sixteen registers would live on the stack.
+llvm::Value* by_registers(function_emitter& f, std::span<llvm::Value* const> args,
+                          llvm::function_ref<llvm::Value*(std::span<llvm::Value* const>)> make);
 
 // math_power.cpp: for a register of f64, or of f32 that it computes in f64.
 llvm::Value* emit_power(function_emitter& f, llvm::Value* x, llvm::Value* y);

@@ -1,7 +1,7 @@
-// Sine and cosine: reduced by multiples of pi / 2 (Cody and Waite, in three parts whose products are exact by FMA, in
-// four shorter ones without it), then both polynomials, of which each lane takes one. The reduction is good to |x| =
-// 2^30 (f32:
-// 2^17); what lies beyond goes to libm, lane by lane, out of the way.
+// Sine, cosine and tangent: reduced by multiples of pi / 2 (Cody and Waite, in three parts whose products are exact by
+// FMA, in four shorter ones without it), then both polynomials, of which each lane takes one, or their quotient. The
+// reduction is good to |x| = 2^30 (f32: 2^17); what lies beyond goes to libm, lane by lane, out of the way.
+#include <sheaf/dsl/graph/make.hpp>
 #include <sheaf/jit/llvm/math.hpp>
 
 #include <llvm/IR/MDBuilder.h>
@@ -48,21 +48,29 @@ struct sines : real_math {
     return add(front, fma(mul(z, z), p, sub(sub(real(1), front), half)));
   }
 
-  Value* near(Value* x, bool of_cosine) const {
+  Value* near(Value* x, op what) const {
     const multiple by = nearest(x, 0x1.45f306dc9c883p-1);
     Value* r = reduced_by(by.whole, x);
     Value* z = mul(r, r);
-    Value* quarter = of_cosine ? b.CreateAdd(by.n, integer(1)) : by.n;
+    Value* const sine = sine_of(r, z);
+    Value* const cosine = cosine_of(z);
+    Value* quarter = what == op::cos ? b.CreateAdd(by.n, integer(1)) : by.n;
     Value* odd = b.CreateICmpNE(b.CreateAnd(quarter, integer(1)), integer(0));
+    if (what == op::tan) {  // tan(r + pi / 2) = -cos r / sin r
+      Value* const y = div(select(odd, negated(cosine), sine), select(odd, sine, cosine));
+      return select(equal(x, real(0)), x, y);
+    }
     Value* sign = b.CreateShl(b.CreateAnd(quarter, integer(2)), is_double ? 62 : 30);
-    Value* y = unbits(b.CreateXor(bits(select(odd, cosine_of(z), sine_of(r, z))), sign));
-    return of_cosine ? y : select(equal(x, real(0)), x, y);
+    Value* y = unbits(b.CreateXor(bits(select(odd, cosine, sine)), sign));
+    return what == op::cos ? y : select(equal(x, real(0)), x, y);
   }
 
   // y[k] = libm's of x[k] wherever |x[k]| is beyond the limit. One function a module for each shape.
-  Function* far_function(bool of_cosine, unsigned lanes) const {
+  Function* far_function(op what, Type* type) const {
+    const auto* vector = dyn_cast<FixedVectorType>(type);
+    const unsigned lanes = vector ? vector->getNumElements() : 1;
     Module& m = f.m.module;
-    const std::string libm = std::string(of_cosine ? "cos" : "sin") + (is_double ? "" : "f");
+    const std::string libm = std::string(row(what).library) + (is_double ? "" : "f");
     const std::string name = "sheaf.far." + libm + std::to_string(lanes);
     if (Function* made = m.getFunction(name)) return made;
     LLVMContext& c = m.getContext();
@@ -88,36 +96,49 @@ struct sines : real_math {
     return made;
   }
 
-  Value* with_far(Value* x, Value* y, bool of_cosine) const {
-    const auto* vector = dyn_cast<FixedVectorType>(reals);
-    Value* beyond = more(magnitude(x), real(limit()));
-    Value* any = vector ? b.CreateNot(none_of(beyond)) : beyond;
-    AllocaInst* given = f.stack_slot(reals, "far.x");
-    AllocaInst* result = f.stack_slot(reals, "far.y");
+  Value* with_far(Value* x, Value* y, Value* beyond, op what) const {
     LLVMContext& c = b.getContext();
     auto* from = b.GetInsertBlock();
     auto* far = BasicBlock::Create(c, "far", f.function);
     auto* done = BasicBlock::Create(c, "far.done", f.function);
+    Value* any = beyond->getType()->isVectorTy() ? b.CreateNot(none_of(beyond)) : beyond;
     b.CreateCondBr(any, far, done, MDBuilder(c).createBranchWeights(1, 100000));
     b.SetInsertPoint(far);
-    b.CreateStore(x, given);
-    b.CreateStore(y, result);
-    b.CreateCall(far_function(of_cosine, vector ? vector->getNumElements() : 1), {given, result});
-    Value* corrected = b.CreateLoad(reals, result);
+    AllocaInst *given = nullptr, *result = nullptr;
+    Value* const both[] = {x, y};
+    Value* right = by_registers(f, both, [&](const auto& parts) {
+      if (given == nullptr) given = f.stack_slot(parts[0]->getType(), "far.x");
+      if (result == nullptr) result = f.stack_slot(parts[0]->getType(), "far.y");
+      b.CreateStore(parts[0], given);
+      b.CreateStore(parts[1], result);
+      b.CreateCall(far_function(what, parts[0]->getType()), {given, result});
+      return b.CreateLoad(parts[0]->getType(), result);
+    });
     b.CreateBr(done);
     b.SetInsertPoint(done);
-    PHINode* both = b.CreatePHI(reals, 2);
-    both->addIncoming(y, from);
-    both->addIncoming(corrected, far);
-    return both;
+    PHINode* phi = b.CreatePHI(reals, 2);
+    phi->addIncoming(y, from);
+    phi->addIncoming(right, far);
+    return phi;
+  }
+
+  // One branch for all registers: at each one, what is live would be spilled beside the call.
+  Value* of(Value* x, op what) const {
+    Value* beyond = nullptr;
+    Value* y = by_registers(f, {&x, 1}, [&](const auto& parts) {
+      const sines s(f, parts[0]);
+      Value* const here = s.more(s.magnitude(parts[0]), s.real(limit()));
+      beyond = beyond ? b.CreateOr(beyond, here) : here;
+      return s.near(parts[0], what);
+    });
+    return with_far(x, y, beyond, what);
   }
 };
 
 }  // namespace
 
-Value* real_math::sine(Value* x, bool of_cosine) const {
-  const sines s(f, x);
-  return s.with_far(x, s.near(x, of_cosine), of_cosine);
-}
+Value* real_math::sin(Value* x) const { return sines(f, x).of(x, op::sin); }
+Value* real_math::cos(Value* x) const { return sines(f, x).of(x, op::cos); }
+Value* real_math::tan(Value* x) const { return sines(f, x).of(x, op::tan); }
 
 }  // namespace sheaf::inline v0_1::llvm_backend
