@@ -33,6 +33,9 @@ inline std::vector<std::int64_t> numbers(const std::vector<amount>& amounts) {
 }
 inline std::string count_text(const amount& x) { return std::to_string(static_cast<long long>(x.estimate())); }
 
+// What an operation on integers gives; of: three, of which it takes as many as it has.
+amount applied(op kind, const amount* of);
+
 struct tensor_facts {
   std::vector<amount> extents;
   bool unit_inner = true;  // the last dimension has stride 1
