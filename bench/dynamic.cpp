@@ -1,6 +1,6 @@
 // A service whose sizes change in every call, with outputs into views: what a call of sizes never seen costs beside one
-// of the same sizes. Two programs: means of slices with gradients, and logsumexp of segments with
-// gradients. scripts/bench runs it (row dynamic).
+// of the same sizes. Two programs: means of slices with gradients, and logsumexp of segments with gradients.
+// scripts/bench runs it (row dynamic).
 #include <cstdlib>
 #include <random>
 
@@ -60,8 +60,8 @@ double at(std::vector<double> values, double share) {
   return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
 }
 
-// call(program, data, rows, slices). A twin has the same code and has seen the sizes: it is called some times before, so
-// that caches and branch predictors know the data, and then timed beside the first call, one or the other first.
+// call(program, data, rows, slices). A twin has the same code and has seen the sizes: it is called some times before,
+// so that caches and branch predictors know the data, and then timed beside the first call, one or the other first.
 // What made a kernel is no call of a class that was there; the first tenth warms.
 constexpr int calls_before = 3;
 

@@ -28,8 +28,8 @@ bool asks_for_elements(const graph& g, node_id condition, node_id reduce) {
   return (g.kind(size) == op::sub && g.arg(size, 0) == high && g.arg(size, 1) == low) || (size == high && is_zero(low));
 }
 
-// Does an expression load what ranges alone don't prove inside, or a definition that does? Others are no matter: whether
-// loops around them are empty is not asked.
+// Does an expression load what ranges alone don't prove inside, or a definition that does? Others are no matter:
+// whether loops around them are empty is not asked.
 class unproven_loads {
  public:
   explicit unproven_loads(graph& g) : g_(g) {}

@@ -137,7 +137,7 @@ amount facts::trips(const asking& about) const {
   // that end with the tensor the whole window.
   const bool differs = !g_.free[g_.arg(idx, 0)].empty() || !g_.free[g_.arg(idx, 1)].empty();
   if (const auto middle = differs ? size(point::middle) : std::nullopt; middle && *middle > 0) return *middle;
-  if (const auto first = size(point::low); first && *first > 0) return *first;
+  if (const auto first = size(point::low); first && (!differs || *first > 0)) return *first;
   else if (const auto last = first ? size(point::high) : std::nullopt) return *last / 2;
   const amount walked = walked_extent(about);
   if (walked == 0) return 64;

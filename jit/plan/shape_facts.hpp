@@ -92,8 +92,9 @@ class facts {
   // Does a GPU stand idle with so few tasks of a warp, where it could have `others`? Of few elements a launch costs
   // more.
   bool starves(const amount& tasks, const amount& others, const amount& elements) const {
+    if (!for_groups()) return false;
     const bool much = call_.force_for_tests || elements >= tuning::tasks::worth_a_launch;
-    return for_groups() && much && tasks < tuning::tasks::warps_of_gpu && others >= 2 * tasks;
+    return much && tasks < tuning::tasks::warps_of_gpu && others >= 2 * tasks;
   }
 
   // Of an input's elements.
