@@ -45,13 +45,11 @@ gpu_code emit_code(const planned_program& p, std::size_t code, const std::string
   const auto of_code = [&](const planned_class& c) { return c.code == static_cast<int>(code); };
   const planned_class& first = *std::ranges::find_if(p.classes, of_code);
   const std::optional<slot_extents> extents = typical_extents(p, first);
-  std::vector<const std::int64_t*> list;
-  if (extents)
-    for (const auto& of_slot : *extents) list.push_back(of_slot.data());
   ir::module named = p.codes[code];
   named.name = name + "_" + p.of->name + "_" + std::to_string(code);
   const bool strict = p.of->options.determinism == determinism::strict;
-  return {cuda::emit(named, {.compute = targets.front().compute, .cpu_order = strict}, list), {}};
+  return {cuda::emit(named, {.compute = targets.front().compute, .cpu_order = strict},
+                     cuda::amounts_by_slot(extents.value_or(slot_extents()))), {}};
 }
 
 int image_of(const std::string& text, const std::string& name, std::vector<gpu_image>& images) {

@@ -76,6 +76,45 @@ double each_of_many(Call call) {
   return median(rounds);
 }
 
+// Nine inputs and a view of the output.
+void measure_ten_arguments(const array<float, 1>& values, array<float, 1>& into) {
+  constexpr auto a = tensor<"a", float, 1>;
+  constexpr auto b = tensor<"b", float, 1>;
+  constexpr auto c = tensor<"c", float, 1>;
+  constexpr auto d = tensor<"d", float, 1>;
+  constexpr auto e = tensor<"e", float, 1>;
+  constexpr auto g = tensor<"g", float, 1>;
+  constexpr auto h = tensor<"h", float, 1>;
+  constexpr auto o = tensor<"o", float, 1>;
+  constexpr auto p = tensor<"p", float, 1>;
+  constexpr auto all = define<"all">(t) = a(t) + b(t) + c(t) + d(t) + e(t) + g(t) + h(t) + o(t) + p(t);
+  const auto program = compile(all);
+  report("call", "ten_arguments", each_of_many([&] {
+           program(a = values, b = values, c = values, d = values, e = values, g = values, h = values, o = values,
+                   p = values, all = view_of(into.data(), {16}));
+         }),
+         "ns");
+}
+
+// What a call of a size that is in no table takes beyond one that was there: 2048 sizes of one class take turns, each
+// so many times.
+void measure_new_sizes() {
+  constexpr auto v = tensor<"v", float, 1>;
+  constexpr auto y = define<"y">(t) = v(t) * 2_c + 1_c;
+  const array<float, 1> values(4096);
+  array<float, 1> into(4096);
+  const auto program = compile(y);
+  const auto each = [&](std::int64_t times) {
+    std::int64_t k = 0;
+    return each_of_many([&] {
+      const std::int64_t n = 1024 + k++ / times % 2048;
+      program(v = view_of<const float>(values.data(), {n}), y = view_of(into.data(), {n}));
+    });
+  };
+  constexpr double often = 16;
+  report("call", "new_size", (each(1) - each(static_cast<std::int64_t>(often))) * often / (often - 1), "ns");
+}
+
 void measure_calls() {
   constexpr auto v = tensor<"v", float, 1>;
   constexpr auto y = define<"y">(t) = v(t) * 2_c + 1_c;
@@ -84,6 +123,8 @@ void measure_calls() {
   const auto program = compile(y);
   report("call", "forward", each_of_many([&] { program(v = values, y = into); }), "ns");
   report("call", "returning_an_array", each_of_many([&] { program(v = values); }), "ns");
+  measure_ten_arguments(values, into);
+  measure_new_sizes();
 }
 
 }  // namespace

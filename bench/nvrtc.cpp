@@ -30,9 +30,8 @@ cuda::source source_of(const job& one) {
       g, arguments, plan::call_facts{.inputs = {}, .unit_outputs = {}, .gpu = true}, jit::amounts_of(arguments));
   const jit::arranged_call call(planned, arguments, 256);
   const auto extents = call.slot_extents(arguments);
-  std::vector<const std::int64_t*> places;
-  for (const auto& e : extents) places.push_back(e.data());
-  return cuda::emit(call.program.code, {.compute = 90, .texts = runtime::current_settings().threads}, places);
+  return cuda::emit(call.program.code, {.compute = 90, .texts = runtime::current_settings().threads},
+                    cuda::amounts_by_slot(extents));
 }
 
 void compile_text(const std::string& text) {

@@ -8,6 +8,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -45,16 +46,18 @@ struct launch {
       0;  // of device memory that each block needs for its own; the words begin with its address
   bool writes_checks = false;
   bool promised = false;        // ir::kernel::promised
-  std::int64_t count = -1;  // of all tiles, for the extents that emit was given; -1 where that depends on data
-  std::vector<tile_loop> loops;  // that tiles are of; of other extents, they say how many there are
+  std::optional<shapes::amount> count;  // of all tiles, of the extents that emit was given; none: it depends on data
+  std::vector<tile_loop> loops;         // that tiles are of
   int first = 0;            // the module's kernel that it begins with
   int text = 0;             // that the function stands in
   // Of kernels that programs share: where their text is, which kernel of the module calls them (`first` is theirs),
-  // which slots of the program are theirs, and the extents of their last one.
+  // which slots of the program are theirs, and the extents of their last one: of the call that was planned for, and
+  // of all of its class.
   std::shared_ptr<const source> of;
   int caller = -1;
   std::vector<int> slots;
   std::vector<std::int64_t> numbers;
+  std::vector<shapes::amount> formulas;
 };
 
 struct source {
@@ -81,14 +84,17 @@ inline constexpr const char* compile_options[] = {"--std=c++17",        "--fmad=
 // Every kernel begins with a look at the checks written before: where one holds a position, it writes no output, and
 // leaves
 // "none" (INT64_MAX) in the checks of its own. So the host may read the slots at its next synchronisation.
-// extents, by slot: what decides how many threads share a tile; the text is right for any. Without them a tile has a
-// warp.
-using call_extents = std::span<const std::int64_t* const>;
+// extents, by slot: what decides how many threads share a tile, and which loops are counted in 32 bits. Without them a
+// tile has a warp. The text is right for all calls for which what they record is decided alike.
+using call_extents = std::span<const std::vector<shapes::amount>>;
 source emit(const ir::module& m, const target& to, call_extents extents = {});
 
+// Numbers of one call, which record nothing.
+std::vector<std::vector<shapes::amount>> amounts_by_slot(const std::vector<std::vector<std::int64_t>>& extents);
+
 // The words of a launch, from those of its program: these themselves, or what kernels that programs share are given,
-// in `own`, which is by value whatever the program's are.
+// in `own`, which is by value whatever the program's are. numbers: launch::numbers of the call.
 const std::int64_t* parameter_of(const source& program, const launch& l, const std::int64_t* words,
-                                 std::vector<std::int64_t>& own);
+                                 std::span<const std::int64_t> numbers, std::vector<std::int64_t>& own);
 
 }  // namespace sheaf::inline v0_1::cuda

@@ -32,12 +32,13 @@ bool searches(const function_emitter& f, const ir::statement& loop) {
   return false;
 }
 
-// Is every number of the loop's range one of 32 bits, for the extents of this call?
+// Is every number of the loop's range one of 32 bits? Of each call: others would end elsewhere.
 bool is_short(const function_emitter& f, const ir::statement& s) {
   if (f.extents.empty()) return false;
   const closed_values known(f.m, f.kernel, f.extents);
   const auto low = known(s.low), high = known(s.high);
-  return low && high && *low >= -tuning::emit::longest_short && *high <= tuning::emit::longest_short;
+  return low && high && low->certain() >= -tuning::emit::longest_short &&
+         high->certain() <= tuning::emit::longest_short;
 }
 
 // The loop's head; its counter is a number of 64 bits whatever counts. step: lanes.

@@ -217,8 +217,8 @@ std::shared_ptr<const source> shared_source(const ir::shared_module& of, const t
   const std::lock_guard guard(lock);
   auto& found = all[{&of, to.compute, to.shared_bytes, to.texts, to.cpu_order}];
   if (found == nullptr) {
-    const std::vector<const std::int64_t*> typical(of.code.buffers.size(), of.typical.data());
-    found = std::make_shared<const source>(emit(of.code, to, typical));
+    const std::vector<std::vector<std::int64_t>> typical(of.code.buffers.size(), of.typical);
+    found = std::make_shared<const source>(emit(of.code, to, amounts_by_slot(typical)));
   }
   return found;
 }
@@ -289,7 +289,7 @@ struct module_emitter {
     l.threads = f.place.threads;
     l.tiles = f.place.groups();
     l.single = f.place.single;
-    l.count = f.place.single ? 1 : f.place.tiles;
+    l.count = f.place.single ? std::optional(shapes::amount(1)) : f.place.tiles;
     l.scratch_bytes = f.place.scratch_bytes();
     l.shared_bytes = f.place.dynamic ? shared_of(f.place) : 0;
     l.writes_checks = std::find(own.begin(), own.end(), true) != own.end();
@@ -323,7 +323,7 @@ struct module_emitter {
     close();
     const ir::shared_call& call = *k.call;
     const auto of = shared_source(*call.of, to);
-    const std::vector<const std::int64_t*> numbers(of->first_word.size(), call.numbers.data());
+    const std::vector<std::vector<shapes::amount>> numbers(of->first_word.size(), call.formulas);
     for (const launch& each : of->launches) {
       if (each.first < call.first || each.first >= call.end) continue;
       launch l = each;
@@ -331,6 +331,7 @@ struct module_emitter {
       l.caller = static_cast<int>(&k - m.kernels.data());
       for (const std::int32_t b : call.given) l.slots.push_back(m.buffers[static_cast<std::size_t>(b)].slot);
       l.numbers = call.numbers;
+      l.formulas = call.formulas;
       const ir::kernel& first = call.of->code.kernels[static_cast<std::size_t>(each.first)];
       if (const ir::statement* tiles = parallel_loop(first))
         l.count = closed_values(call.of->code, first, numbers).iterations(*tiles);
@@ -366,15 +367,21 @@ source emit(const ir::module& m, const target& to, call_extents extents) {
   return s;
 }
 
+std::vector<std::vector<shapes::amount>> amounts_by_slot(const std::vector<std::vector<std::int64_t>>& extents) {
+  std::vector<std::vector<shapes::amount>> list;
+  for (const auto& of_slot : extents) list.emplace_back(of_slot.begin(), of_slot.end());
+  return list;
+}
+
 const std::int64_t* parameter_of(const source& program, const launch& l, const std::int64_t* words,
-                                 std::vector<std::int64_t>& own) {
+                                 std::span<const std::int64_t> numbers, std::vector<std::int64_t>& own) {
   if (l.of == nullptr) return words;
   own.assign(static_cast<std::size_t>(l.of->words), 0);
   std::copy_n(words, common_words, own.begin());
   for (std::size_t slot = 0; slot < l.slots.size(); ++slot)
     own[static_cast<std::size_t>(l.of->first_word[slot])] =
         words[program.first_word[static_cast<std::size_t>(l.slots[slot])]];
-  std::copy(l.numbers.begin(), l.numbers.end(), own.begin() + l.of->first_word.back() + 1);
+  std::copy(numbers.begin(), numbers.end(), own.begin() + l.of->first_word.back() + 1);
   return own.data();
 }
 

@@ -40,7 +40,7 @@ struct layout {
   bool single = false;
   std::vector<std::int64_t> offsets;  // by buffer: of locals within the bytes of a group
   std::int64_t local_bytes = 0;       // of a group
-  std::int64_t tiles = -1;            // of the kernel, -1: not known
+  std::optional<shapes::amount> tiles;  // of the kernel, none: not known
   std::vector<const ir::statement*>
       shared;               // loops whose iterations are tiles, the parallel one first; others below it
   int run = 1;              // lanes that may lie next to each other in a thread, so that it loads them at once
@@ -53,13 +53,12 @@ struct layout {
 };
 layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, call_extents extents);
 
-// tiles.cpp. What the host knows of a kernel's bounds: values that are made of constants and extents; -1 iterations:
-// not known.
+// grid_tiles.cpp. What the host knows of a kernel's bounds: values that are made of constants and extents.
 class closed_values {
  public:
   closed_values(const ir::module& m, const ir::kernel& k, call_extents extents) : m_(m), k_(k), extents_(extents) {}
-  std::optional<std::int64_t> operator()(ir::value v) const;
-  std::int64_t iterations(const ir::statement& loop) const;
+  std::optional<shapes::amount> operator()(ir::value v) const;
+  std::optional<shapes::amount> iterations(const ir::statement& loop) const;
 
  private:
   const ir::module& m_;

@@ -4,10 +4,11 @@
 
 #include <sheaf/dsl/graph/make.hpp>
 #include <sheaf/jit/cuda/emitter.hpp>
+#include <sheaf/jit/plan/shape_facts.hpp>
 
 namespace sheaf::inline v0_1::cuda {
 
-std::optional<std::int64_t> closed_values::operator()(ir::value v) const {
+std::optional<shapes::amount> closed_values::operator()(ir::value v) const {
   const ir::instruction& i = k_.instructions[static_cast<std::size_t>(v)];
   if (is_floating(i.type)) return std::nullopt;
   if (i.code == ir::opcode::constant) return i.bits;
@@ -19,20 +20,22 @@ std::optional<std::int64_t> closed_values::operator()(ir::value v) const {
     return extents_[static_cast<std::size_t>(b.slot)][d];
   }
   if (i.code != ir::opcode::elementwise || i.vector || row(i.what).integer == nullptr) return std::nullopt;
-  std::int64_t x[3] = {0, 0, 0};
+  shapes::amount x[3] = {0, 0, 0};
   for (std::size_t n = 0; n < i.args.size(); ++n) {
     const auto known = (*this)(i.args[n]);
     if (!known) return std::nullopt;
     x[n] = *known;
   }
-  return row(i.what).integer(x[0], x[1], x[2]);
+  return plan::applied(i.what, x);
 }
 
-std::int64_t closed_values::iterations(const ir::statement& loop) const {
+std::optional<shapes::amount> closed_values::iterations(const ir::statement& loop) const {
   const auto low = (*this)(loop.low), high = (*this)(loop.high);
-  if (!low || !high) return -1;
-  const std::int64_t lanes = loop.how_loop == ir::loop_kind::vector ? loop.lanes : 1;
-  return (std::max<std::int64_t>(*high - *low, 0) + lanes - 1) / lanes;
+  if (!low || !high) return std::nullopt;
+  const shapes::amount count = max(*high - *low, 0);
+  if (loop.how_loop != ir::loop_kind::vector) return count;
+  const shapes::amount vectors[3] = {count + (loop.lanes - 1), loop.lanes, 0};
+  return plan::applied(op::quotient, vectors);
 }
 
 namespace {

@@ -124,12 +124,12 @@ void share_loops(const ir::module& m, const ir::kernel& k, call_extents extents,
   if (extents.empty()) return;
   const closed_values known(m, k, extents);
   p.tiles = known.iterations(*loop);
-  while (p.tiles >= 0 && p.tiles < enough_tiles) {
-    loop = shared_below(m, k, *loop);
-    const std::int64_t iterations = loop == nullptr ? -1 : known.iterations(*loop);
-    if (iterations < 0) break;
+  // Structure first: what has no such loop asks for no size.
+  while (p.tiles && (loop = shared_below(m, k, *loop)) != nullptr && *p.tiles < enough_tiles) {
+    const auto iterations = known.iterations(*loop);
+    if (!iterations) break;
     p.shared.push_back(loop);
-    p.tiles *= iterations;
+    *p.tiles *= *iterations;
   }
 }
 
@@ -148,9 +148,9 @@ layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, cal
   p.group = std::min(widest, 32);
   if (p.local_bytes > little && widest == 1) p.group = 32;
   if (p.single || p.local_bytes > 4 * little) p.group = std::max(most, p.local_bytes > little ? 32 : 1);
-  while (p.group >= 32 && 2 * p.group <= most && p.tiles >= 0 && p.tiles * p.group < enough_threads) p.group *= 2;
+  while (p.group >= 32 && 2 * p.group <= most && p.tiles && *p.tiles < enough_threads / p.group) p.group *= 2;
   p.threads = p.single || p.group > 32 ? p.group : 128;  // a group beyond a warp is the block
-  while (p.tiles >= 0 && p.threads > std::max(p.group, 32) && p.tiles < enough_blocks * p.groups()) p.threads /= 2;
+  while (p.tiles && p.threads > std::max(p.group, 32) && *p.tiles < enough_blocks * p.groups()) p.threads /= 2;
   // The rest is for exchange between warps; newer devices keep the last 1024 bytes of a block for themselves. Warps
   // that multiply exchange nothing, and ask for what every device gives.
   const bool multiplies = has_mma(k.body);

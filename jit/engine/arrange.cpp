@@ -111,6 +111,7 @@ void point(const graph& g, graph& made, const std::vector<node_id>& moved) {
 }  // namespace
 
 int closest_dimension(const sheaf_tensor& t, int rank) {
+  if (rank < 2) return rank - 1;
   int closest = rank - 1;
   std::int64_t least = 0;
   for (int d = rank - 1; d >= 0; --d) {

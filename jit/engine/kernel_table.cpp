@@ -8,13 +8,20 @@ namespace sheaf::inline v0_1::jit {
 
 namespace {
 
+// In four chains, each of which waits for its own multiplications alone.
 std::size_t hash_of(std::span<const std::int64_t> key) {
-  std::uint64_t hash = key.size();
-  for (const std::int64_t n : key) {
-    hash = (hash ^ static_cast<std::uint64_t>(n)) * 0x9E3779B97F4A7C15u;
-    hash ^= hash >> 32;
-  }
-  return static_cast<std::size_t>(hash);
+  constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
+  const auto mixed = [](std::uint64_t hash, std::uint64_t n) {
+    hash = (hash ^ n) * odd;
+    return hash ^ hash >> 32;
+  };
+  std::uint64_t chains[4] = {key.size(), 1, 2, 3};
+  std::size_t k = 0;
+  for (; k + 4 <= key.size(); k += 4)
+    for (std::size_t c = 0; c < 4; ++c) chains[c] = mixed(chains[c], static_cast<std::uint64_t>(key[k + c]));
+  for (; k < key.size(); ++k) chains[0] = mixed(chains[0], static_cast<std::uint64_t>(key[k]));
+  for (std::size_t c = 1; c < 4; ++c) chains[0] = mixed(chains[0], chains[c]);
+  return static_cast<std::size_t>(chains[0]);
 }
 
 std::size_t own_stripe() {

@@ -128,6 +128,28 @@ arranged_program::arranged_program(const graph& g, const call_class& a, plan::ca
   program.text = form.note(g) + program.text;
 }
 
+extent_amounts arranged_program::slot_amounts(const call_class& a, const extent_amounts& extents) {
+  const plan::call_facts call = form.facts(a, extents);
+  const plan::facts known(program.g, call);
+  extent_amounts slots;
+  const auto add = [&](const std::vector<node_id>& list) {
+    std::vector<shapes::amount>& own = slots.emplace_back();
+    for (const node_id n : list) {
+      const auto extent = known.value(n);
+      if (!extent)
+        runtime::fail(code::broken_invariant, "extents of a call's arrays", "some that do not depend on data",
+                      "one that does");
+      own.push_back(max(*extent, 0));
+    }
+  };
+  for (const plan::tensor_facts& t : call.inputs) slots.push_back(t.extents);
+  for (int o = 0; o < program.g.outputs.size(); ++o) add(program.output_extents(o));
+  for (const workspace& w : program.workspaces) add(w.extents);
+  for (const plan::check& c : program.checks)
+    if (!c.uniform) slots.emplace_back();
+  return slots;
+}
+
 void arranged_program::fail(plan::check c, std::int64_t position, const sheaf_tensor* tensors,
                             const element_reader& read) const {
   for (int i = 0; i < program.g.inputs.size(); ++i)

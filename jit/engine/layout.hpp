@@ -42,6 +42,9 @@ extent_amounts amounts_of(const call_class& a, shapes::decisions& record, const 
 struct arranged_program {
   arranged_program(const graph& g, const call_class& a, plan::call_facts device, const extent_amounts& extents);
 
+  // By slot: the extents of inputs as they are arranged, of outputs, workspaces and checks. extents: what it was
+  // planned for. Before the plan is forgotten.
+  extent_amounts slot_amounts(const call_class& a, const extent_amounts& extents);
   // Once there is code: only what calls evaluate or are told about stays.
   void forget_plan();
   std::size_t bytes() const;

@@ -7,7 +7,6 @@
 #include <sheaf/jit/engine/arguments.hpp>
 #include <sheaf/jit/engine/words.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
-#include <sheaf/runtime/checked_product.hpp>
 #include <sheaf/runtime/fail.hpp>
 
 namespace sheaf::inline v0_1::jit {
@@ -75,26 +74,63 @@ class meeting {
 
 // An array of a call: bytes [first, last) hold all its elements; last <= first where there are none.
 struct memory_region {
-  const sheaf_tensor* tensor = nullptr;
-  int rank = 0;
-  std::int64_t element_bytes = 1, at = 0, first = 0, last = 0;
+  const sheaf_tensor* tensor;
+  int rank;
+  std::int64_t element_bytes, at, first, last;
 };
 
-memory_region region_of(const sheaf_tensor& t, int rank, element type) {
-  memory_region r{&t, rank, row(type).bytes, static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(t.data))};
-  std::int64_t low = 0, high = 1;
-  for (int d = 0; d < rank; ++d) {
-    if (t.extents[d] <= 0) return r;
-    const std::int64_t reach = (t.extents[d] - 1) * t.strides[d];
-    (reach < 0 ? low : high) += reach;
-  }
-  r.first = r.at + low * r.element_bytes;
-  r.last = r.at + high * r.element_bytes;
-  return r;
+bool has_elements(const sheaf_tensor& t, int rank) {
+  for (int d = 0; d < rank; ++d)
+    if (t.extents[d] <= 0) return false;
+  return true;
 }
 
-bool shares_bytes(const memory_region& a, const memory_region& b) {
-  if (a.first >= b.last || b.first >= a.last) return false;
+// False where an i64 does not hold a product of extents, or the bytes from the first element to the last, so that what
+// is computed of them would wrap around.
+bool find_region(const sheaf_tensor& t, int rank, element type, memory_region& r) {
+  const auto at = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(t.data));
+  r = {&t, rank, row(type).bytes, at, at, at};
+  std::int64_t low = 0, high = 0, bytes = r.element_bytes, reach = 0;
+  bool wraps = false, empty = false;
+  for (int d = 0; d < rank; ++d) {
+    const std::int64_t n = t.extents[d];
+    std::int64_t& end = t.strides[d] < 0 ? low : high;
+    empty = empty || n <= 0;
+    wraps = wraps || __builtin_mul_overflow(bytes, n, &bytes) ||
+            __builtin_mul_overflow(n - 1, t.strides[d], &reach) ||
+            __builtin_mul_overflow(reach, r.element_bytes, &reach) || __builtin_add_overflow(end, reach, &end);
+  }
+  if (empty) return true;
+  if (wraps || __builtin_sub_overflow(high, low, &reach)) return false;
+  r.first = r.at + low;
+  r.last = r.at + high + r.element_bytes;
+  return true;
+}
+
+// Those of a call by slot, found where they are checked; of slots beyond a few found anew.
+class memory_regions {
+ public:
+  explicit memory_regions(const graph& g, const sheaf_tensor* tensors) : g_(g), tensors_(tensors) {}
+  int rank(int s) const { return s < inputs() ? g_.inputs[s].rank : tensor_rank(g_, g_.outputs[s - inputs()]); }
+  element type(int s) const { return s < inputs() ? g_.inputs[s].type : g_.type(g_.outputs[s - inputs()]); }
+  int inputs() const { return g_.inputs.size(); }
+  // Written where it stays: a copy right after would wait for the stores.
+  bool find(int s) { return find_region(tensors_[s], rank(s), type(s), s < few ? found_[s] : spare_); }
+  // Of a slot that was found; in `made` where it is not kept.
+  const memory_region& at(int s, memory_region& made) const {
+    if (s < few) return found_[s];
+    find_region(tensors_[s], rank(s), type(s), made);
+    return made;
+  }
+
+ private:
+  static constexpr int few = 24;
+  const graph& g_;
+  const sheaf_tensor* tensors_;
+  memory_region found_[few], spare_;  // a call has no time to fill them
+};
+
+bool share_places(const memory_region& a, const memory_region& b) {
   meeting both;
   both.add(1, 1 - b.element_bytes, a.element_bytes - 1);
   for (int d = 0; d < a.rank; ++d)
@@ -104,6 +140,9 @@ bool shares_bytes(const memory_region& a, const memory_region& b) {
     if (b.tensor->extents[d] > 1 && b.tensor->strides[d] != 0)
       both.add(b.tensor->strides[d] * b.element_bytes, 1 - b.tensor->extents[d], 0);
   return both.exists(a.at - b.at, false);
+}
+bool shares_bytes(const memory_region& a, const memory_region& b) {
+  return a.first < b.last && b.first < a.last && share_places(a, b);
 }
 
 // Row-major, with gaps or without: by far the most outputs.
@@ -135,29 +174,6 @@ void check_own_places(const graph& g, const memory_region& r, int slot) {
   if (own.exists(0, true)) complain("elements that share one");
 }
 
-bool has_elements(const sheaf_tensor& t, int rank) {
-  for (int d = 0; d < rank; ++d)
-    if (t.extents[d] <= 0) return false;
-  return true;
-}
-
-// Products of extents, and bytes from the first element to the last, that an i64 holds: what is computed of them does
-// not wrap around.
-bool has_sizes(const sheaf_tensor& t, int rank, std::int64_t element_bytes) {
-  std::int64_t low = 0, high = 0, reach = 0;
-  runtime::checked_product bytes;
-  bytes.times(element_bytes);
-  if (!has_elements(t, rank)) return true;
-  for (int d = 0; d < rank; ++d) {
-    std::int64_t& end = t.strides[d] < 0 ? low : high;
-    bytes.times(t.extents[d]);
-    if (__builtin_mul_overflow(t.extents[d] - 1, t.strides[d], &reach) ||
-        __builtin_mul_overflow(reach, element_bytes, &reach) || __builtin_add_overflow(end, reach, &end))
-      return false;
-  }
-  return bytes.fits() && !__builtin_sub_overflow(high, low, &reach);
-}
-
 // The same elements in the same places.
 bool are_same(const memory_region& a, const memory_region& b) {
   if (a.at != b.at || a.rank != b.rank || a.element_bytes != b.element_bytes) return false;
@@ -171,32 +187,30 @@ bool are_same(const memory_region& a, const memory_region& b) {
 }  // namespace
 
 int check_memory(const graph& g, const sheaf_tensor* tensors, bool runs, std::int64_t* key, int size) {
+  memory_regions regions(g, tensors);
+  memory_region spares[2];
   const int inputs = g.inputs.size(), slots = inputs + g.outputs.size();
-  const auto rank = [&](int s) { return s < inputs ? g.inputs[s].rank : tensor_rank(g, g.outputs[s - inputs]); };
-  const auto type = [&](int s) { return s < inputs ? g.inputs[s].type : g.type(g.outputs[s - inputs]); };
-  const auto region = [&](int s) {
-    return tensors[s].extents == nullptr ? memory_region{} : region_of(tensors[s], rank(s), type(s));
-  };
   for (int s = 0; s < slots; ++s) {
     if (tensors[s].extents == nullptr) continue;
     const auto what = [&] { return (s < inputs ? "argument " : "output ") + slot_text(g, s); };
-    for (int d = 0; d < rank(s); ++d)
+    for (int d = 0; d < regions.rank(s); ++d)
       if (tensors[s].extents[d] < 0)
         runtime::fail(code::bad_argument, what() + ", dimension " + std::to_string(d), "an extent of at least 0",
                       std::to_string(tensors[s].extents[d]));
-    if (!has_sizes(tensors[s], rank(s), row(type(s)).bytes))
-      runtime::fail(code::bad_argument, what(), "fewer than 2^63 bytes", "more");
-    if (runs && tensors[s].data == nullptr && has_elements(tensors[s], rank(s)))
+    if (!regions.find(s)) runtime::fail(code::bad_argument, what(), "fewer than 2^63 bytes", "more");
+    if (runs && tensors[s].data == nullptr && has_elements(tensors[s], regions.rank(s)))
       runtime::fail(code::bad_argument, what(), "memory for its elements", "a null pointer");
   }
   for (int o = inputs; o < slots; ++o) {
     if (tensors[o].extents == nullptr || tensors[o].data == nullptr) continue;
-    const memory_region own = region(o);
+    const memory_region& own = regions.at(o, spares[0]);
     if (runs) check_own_places(g, own, o);
     for (int s = 0; s < o; ++s) {
-      const memory_region other = region(s);
-      if (other.tensor == nullptr || !shares_bytes(own, other)) continue;
-      const bool is_update = s < inputs && type(s) == type(o) && are_same(own, other) && size < key_capacity;
+      if (tensors[s].extents == nullptr) continue;
+      const memory_region& other = regions.at(s, spares[1]);
+      if (!shares_bytes(own, other)) continue;
+      const bool is_update =
+          s < inputs && regions.type(s) == regions.type(o) && are_same(own, other) && size < key_capacity;
       if (is_update)
         key[size++] = word_of({s, o - inputs});
       else if (runs)

@@ -5,14 +5,13 @@
 #include <cstring>
 #include <optional>
 
-#include <sheaf/jit/engine/arguments.hpp>
 #include <sheaf/jit/engine/codegen.hpp>
+#include <sheaf/jit/engine/decided_class.hpp>
 #include <sheaf/jit/engine/failure.hpp>
 #include <sheaf/jit/engine/layout.hpp>
 #include <sheaf/jit/engine/runner.hpp>
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
-#include <sheaf/jit/shapes/shape_cells.hpp>
 #include <sheaf/runtime/cancel.hpp>
 #include <sheaf/runtime/fail.hpp>
 #include <sheaf/runtime/settings.hpp>
@@ -42,28 +41,13 @@ std::unique_ptr<arranged_program> planned_for(const graph& g, const call_class& 
   return std::make_unique<arranged_program>(g, arguments, this_device(overrides, explains), extents);
 }
 
-// Of the parallel loops, in calls of other extents.
-struct loop_costs {
-  std::vector<shapes::amount> list;
-  shapes::formulas formulas;
-
-  void close(const shapes::decisions& of) { formulas = of.formulas_of(list); }
-  void evaluate(std::span<const std::int64_t> extents, std::vector<double>& costs) const {
-    const double* const values = formulas.values(extents);
-    costs.clear();
-    std::size_t root = 0;
-    for (const shapes::amount& a : list)
-      costs.push_back(a.record() == nullptr ? a.estimate() : values[formulas.place(root++)]);
-  }
-};
-
 // What LLVM made of a program, for calls that are planned alike.
-class native_class final : public shape_class, public std::enable_shared_from_this<native_class> {
+class native_class final : public decided_class, public std::enable_shared_from_this<native_class> {
  public:
   native_class(const graph& g, const call_class& arguments, const options& overrides)
-      : g_(g),
+      : decided_class(overrides.shapes, arguments),
+        g_(g),
         overrides_(overrides),
-        decided_(overrides.shapes != shape_policy::classes),
         own_(planned_for(g, arguments, overrides, amounts_of(g, arguments, decided_), false)),
         made(own_) {
     compile();
@@ -72,7 +56,6 @@ class native_class final : public shape_class, public std::enable_shared_from_th
     decided_.close();
     costs.close(decided_);
     costs_again.close(decided_);
-    first_extents_ = all_extents(arguments);
     bytes_ = sizeof *this + decided_.bytes() + own_->bytes() + layout_->bytes() + code->object.mapped_bytes();
     if (again != nullptr) bytes_ += again->object.mapped_bytes();
   }
@@ -84,16 +67,6 @@ class native_class final : public shape_class, public std::enable_shared_from_th
     shapes::decisions anew(decided_.exact());
     return f(planned_for(g_, arguments, overrides_, amounts_of(g_, arguments, anew), true));
   }
-  bool serves(std::span<const std::int64_t> extents) const override {
-    if (is_exact()) return std::ranges::equal(extents, first_extents_);
-    return cells_.hold_elsewhere(decided_, extents);
-  }
-  bool serves_again(std::span<const std::int64_t> extents) const override {
-    return is_exact() ? serves(extents) : cells_.hold(decided_, first_extents_, extents);
-  }
-  std::string difference(std::span<const std::int64_t> extents, std::span<const std::string> names) const override {
-    return is_exact() ? "other extents" : decided_.difference(extents, names);
-  }
   std::unique_ptr<runner> runner_for(std::span<const std::int64_t> extents,
                                      std::unique_ptr<runner> old) const override;
   const call_layout& layout() const { return *layout_; }
@@ -101,7 +74,6 @@ class native_class final : public shape_class, public std::enable_shared_from_th
   const void* owner() const { return &g_; }
 
  private:
-  bool is_exact() const { return overrides_.shapes == shape_policy::exact; }
   void compile() {
     const planned& p = made->program;
     const std::string ir = ir::print(p.code);
@@ -119,18 +91,15 @@ class native_class final : public shape_class, public std::enable_shared_from_th
 
   const graph& g_;  // the program's, which outlives its classes
   const options overrides_;
-  shapes::decisions decided_;
   const std::shared_ptr<arranged_program> own_;
   std::optional<call_layout> layout_;
-  std::vector<std::int64_t> first_extents_;
-  mutable shapes::shape_cells cells_;
   std::size_t bytes_ = 0;
 
  public:
   const std::shared_ptr<const arranged_program> made;
   // again: after the first call with what is promised; null: nothing is
   std::shared_ptr<const loaded_code> code, again;
-  loop_costs costs, costs_again;
+  numbers_of_calls costs, costs_again;  // of the parallel loops
 };
 
 class native_runner final : public runner {

@@ -74,10 +74,11 @@ struct making {
 };
 
 bool is_reference(const program& p) {
+  if (p.runs_on == backend::gpu) return false;
   return p.runs_on == backend::reference || runtime::current_settings().backend == "reference";
 }
 
-// Code for this call alone: on a GPU, or without code.
+// The slow evaluator, for this call alone.
 const kernel* make_own_code(const new_call& c, const call_class& a) {
   program& p = c.p;
   auto made = std::make_unique<kernel>(c.key);
@@ -85,12 +86,7 @@ const kernel* make_own_code(const new_call& c, const call_class& a) {
   for (const auto& extents : a.output_extents)
     made->outputs.insert(made->outputs.end(), extents.begin(), extents.end());
   const making times;
-  if (p.runs_on == backend::gpu) {
-    made->code = make_gpu_runner(p.g, a, p.overrides, p.device);
-    made->pin();  // a stream may still run it
-  } else {
-    made->code = make_reference_runner(p.g, a);
-  }
+  made->code = make_reference_runner(p.g, a);
   const std::lock_guard lock(p.kernels.lock);
   times.note_in(p.counts);
   return p.kernels.table.add(std::move(made));
@@ -101,7 +97,9 @@ const kernel* make_class(const new_call& c, const call_class& a) {
   program& p = c.p;
   tell_differences(c);
   const making times;
-  std::shared_ptr<const shape_class> code = make_native_class(p.g, a, p.overrides);
+  std::shared_ptr<const shape_class> code = p.runs_on == backend::gpu
+                                                ? make_gpu_class(p.g, a, p.overrides, p.device)
+                                                : make_native_class(p.g, a, p.overrides);
   const std::lock_guard lock(p.kernels.lock);
   if (const kernel* k = known_kernel(c)) return k;
   times.note_in(p.counts);
@@ -113,7 +111,7 @@ const kernel* make_class(const new_call& c, const call_class& a) {
 
 const kernel* make_kernel(const new_call& c) {
   const call_class a = c.p.keys.arguments(c.key);
-  const bool own = c.p.runs_on == backend::gpu || is_reference(c.p);
+  const bool own = is_reference(c.p);
   const kernel* k = nullptr;
   const auto make = [&] { k = own ? make_own_code(c, a) : make_class(c, a); };
   // A GPU's context belongs to the thread.

@@ -70,7 +70,7 @@ void program_kernels::remove(std::size_t place) {
 
 bool program_kernels::drop(const shape_class* of) {
   const auto at = std::ranges::find(classes_, of, [](const layout_class& c) { return c.code.get(); });
-  if (at == classes_.end() || !table.drop(*of)) return false;
+  if (at == classes_.end() || !of->may_go() || !table.drop(*of)) return false;
   remove(static_cast<std::size_t>(at - classes_.begin()));
   return true;
 }

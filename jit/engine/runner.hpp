@@ -70,6 +70,8 @@ class shape_class {
                                              std::unique_ptr<runner> old) const = 0;
   // Of its code, and of what calls need of its plan.
   virtual std::size_t bytes() const = 0;
+  // May it be given up where no call runs?
+  virtual bool may_go() const { return true; }
 
   // When it served a call that left the table (kernel_table.hpp).
   mutable std::uint64_t used = 0;
@@ -82,8 +84,8 @@ std::shared_ptr<const shape_class> make_native_class(const graph& g, const call_
                                                      const options& overrides);
 
 // The same by NVRTC, for a GPU; the stream is asked for at the call.
-std::unique_ptr<runner> make_gpu_runner(const graph& g, const call_class& arguments, const options& overrides,
-                                        int device);
+std::shared_ptr<const shape_class> make_gpu_class(const graph& g, const call_class& arguments,
+                                                  const options& overrides, int device);
 // Throws code::device_failed where there is no such GPU, or what it needs is missing.
 void expect_gpu(int device);
 

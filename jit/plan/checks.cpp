@@ -28,11 +28,29 @@ bool asks_for_elements(const graph& g, node_id condition, node_id reduce) {
   return (g.kind(size) == op::sub && g.arg(size, 0) == high && g.arg(size, 1) == low) || (size == high && is_zero(low));
 }
 
+// Does an expression load what ranges alone don't prove inside, or a definition that does? Others are no matter:
+// whether loops around them are empty is not asked.
+class unproven_loads {
+ public:
+  explicit unproven_loads(graph& g) : g_(g) {}
+  bool in(node_id n) {
+    if (const auto known = leads_.find(n); known != leads_.end()) return known->second;
+    const int count = g_.kind(n) == op::extent ? 0 : g_.kind(n) == op::define ? 1 : g_[n].count;  // of it its body
+    bool leads = g_.kind(n) == op::load && !is_inside(g_, n);
+    for (int k = 0; !leads && k < count; ++k) leads = in(g_.arg(n, k));
+    return leads_[n] = leads;
+  }
+
+ private:
+  graph& g_;
+  std::unordered_map<node_id, bool> leads_;
+};
+
 // Loads that are evaluated whatever the data, arguments first; but those that find_violations asks about.
 class unconditional_loads {
  public:
-  unconditional_loads(const outside_loads& outside, std::vector<node_id>& found)
-      : g_(outside.g), known_(outside.known), outside_(outside), found_(found) {}
+  unconditional_loads(const outside_loads& outside, unproven_loads& unproven, std::vector<node_id>& found)
+      : g_(outside.g), known_(outside.known), outside_(outside), unproven_(unproven), found_(found) {}
   void operator()(node_id n) {
     if (!seen_.insert(n).second) return;
     const op kind = g_.kind(n);
@@ -50,6 +68,7 @@ class unconditional_loads {
   // Its ranges as far as no part of the condition guards them and no loop before them is empty, then what is asked
   // first, then what waits for no condition.
   void reduction(node_id n) {
+    if (!unproven_.in(n)) return;
     const auto loops = nesting_order(g_, bound_indices(g_, n));
     std::size_t open = 0, walked = 0;
     while (open < loops.size() && demanded_before(g_, n, loops, open).empty()) ++open;
@@ -69,6 +88,7 @@ class unconditional_loads {
   const graph& g_;
   const facts& known_;
   const outside_loads& outside_;
+  unproven_loads& unproven_;
   std::vector<node_id>& found_;
   std::unordered_set<node_id> seen_;
 };
@@ -86,12 +106,12 @@ std::vector<node_id> written_bodies(graph& g, const std::vector<stage>& stages) 
 
 // By stage: is anything of it evaluated? What is read in empty loops alone is not.
 std::vector<bool> evaluated(const graph& g, const facts& known, const std::vector<stage>& stages,
-                            const std::vector<node_id>& bodies) {
+                            const std::vector<node_id>& bodies, unproven_loads& unproven) {
   std::vector<bool> list(stages.size(), false);
   std::unordered_set<node_id> read, seen;
   const auto walk = [&](auto&& self, node_id n) -> void {
     if (!seen.insert(n).second || g.kind(n) == op::extent) return;
-    if (g.kind(n) == op::reduce)
+    if (g.kind(n) == op::reduce && unproven.in(n))
       for (const node_id idx : bound_indices(g, n))
         if (is_empty(known, idx)) return;
     if (g.kind(n) == op::load) read.insert(g.arg(n, 0));
@@ -100,7 +120,8 @@ std::vector<bool> evaluated(const graph& g, const facts& known, const std::vecto
   for (std::size_t i = stages.size(); i-- > 0;) {  // readers first
     const stage& s = stages[i];
     const auto empty = [&](node_id idx) { return is_empty(known, idx); };
-    list[i] = (s.where == place::output || read.contains(s.define)) && std::ranges::none_of(s.indices, empty);
+    list[i] = s.where == place::output || read.contains(s.define);
+    if (list[i] && unproven.in(bodies[i])) list[i] = std::ranges::none_of(s.indices, empty);
     if (list[i]) walk(walk, bodies[i]);
   }
   return list;
@@ -111,16 +132,17 @@ struct evaluated_loads {
   graph& g;
   const facts& known;
   const outside_loads outside{g, known};
+  unproven_loads unproven{g};
   std::vector<node_id> loads = {};
   std::vector<violation> violations = {};
 
   void find(node_id body, std::span<const node_id> indices) {
     if (!outside.dimension.empty()) find_violations(outside, body, indices, violations);
   }
-  void unconditional(node_id n, std::vector<node_id>& found) { unconditional_loads(outside, found)(n); }
+  void unconditional(node_id n, std::vector<node_id>& found) { unconditional_loads(outside, unproven, found)(n); }
 
   void add(const stage& s, node_id body, bool reached) {
-    unconditional_loads collect(outside, loads);
+    unconditional_loads collect(outside, unproven, loads);
     if (reached) collect(body);
     for (const node_id idx : s.indices) collect(idx);
     if (s.where == place::output) find(body, s.indices);
@@ -130,6 +152,7 @@ struct evaluated_loads {
   // would just not meet any row there.
   void add_differentiated(node_id definition) {
     std::vector<node_id> own;
+    if (!unproven.in(definition)) return;
     if (std::ranges::any_of(arguments(g, definition, 1), [&](node_id idx) { return is_empty(known, idx); })) return;
     unconditional(g.arg(definition, 0), own);
     for (const node_id n : own) {
@@ -365,7 +388,7 @@ void prove(graph& g, const std::vector<node_id>& loads, std::vector<stage>& stag
 void add_checks(graph& g, const facts& known, std::vector<stage>& stages, program_plan& plan) {
   evaluated_loads all{g, known};
   const std::vector<node_id> bodies = written_bodies(g, stages);
-  const std::vector<bool> reached = evaluated(g, known, stages, bodies);
+  const std::vector<bool> reached = evaluated(g, known, stages, bodies, all.unproven);
   for (std::size_t i = 0; i < stages.size(); ++i) all.add(stages[i], bodies[i], reached[i]);
   for (const node_id y : g.differentiated) {
     all.add_differentiated(y);

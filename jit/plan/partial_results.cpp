@@ -45,7 +45,22 @@ amount output_bytes(const graph& g, const facts& known) {
   return all;
 }
 
+// What one of n's terms takes, in elements.
+struct size_of_term {
+  amount nested, within;
+};
+size_of_term size_of(const context& c, node_id n) {
+  const amount nested = nested_trips(c.g, c.known, n), line = c.known.for_groups() ? 1 : lines_of_term(c.g, n);
+  return {nested, max(nested * folded_before(c, n), line)};
+}
+
 }  // namespace
+
+bool is_long(const context& c, node_id n) {
+  const amount elements = c.known.trips(set_of(c.g, bound_indices(c.g, n))), results = c.known.trips(c.g.free[n]);
+  return all_of({{elements * size_of(c, n).within * results, c.known.elements(blocks::from)},
+                 {elements, blocks::fewest_elements}});
+}
 
 row_blocks blocks_of(graph& g, node_id n, node_id cut, std::int64_t block) {
   const node_id size = integer(g, block), low = g.arg(cut, 0), high = g.arg(cut, 1);
@@ -65,17 +80,15 @@ partial_results::partial_results(const context& c, node_id n, const stage& s)
     : c_(c), g_(c.g), known_(c.known), n_(n), s_(s), bound_(bound_indices(c.g, n)) {}
 
 bool partial_results::choose() {
-  index_set all = set_of(g_, bound_);
-  const amount nested = nested_trips(g_, known_, n_), line = known_.for_groups() ? 1 : lines_of_term(g_, n_);
-  const amount within = max(nested * folded_before(c_, n_), line);
-  elements_ = known_.trips(all);
+  if (!is_long(c_, n_)) return false;
+  const auto [nested, within] = size_of(c_, n_);
+  elements_ = known_.trips(set_of(g_, bound_));
   results_ = known_.trips(g_.free[n_]);
-  if (!all_of({{elements_ * within * results_, known_.elements(blocks::from)}, {elements_, blocks::fewest_elements}}))
-    return false;
   for (const node_id idx : bound_) {
     if (!may_be_cut(c_, n_, idx)) continue;
     const amount tasks = cut_ == no_node ? amount(0) : known_.trips(cut_);
-    if (tasks < known_.tasks(blocks::enough_tasks) && known_.trips(idx) > 8 * tasks) cut_ = idx;
+    const double enough = known_.tasks(blocks::enough_tasks);
+    if (cut_ == no_node || all_of({{enough - 1, tasks}, {known_.trips(idx), 8 * tasks + 1}})) cut_ = idx;
   }
   if (cut_ == no_node || known_.trips(cut_) < 2) return false;
   inner_ = elements_ * nested / known_.trips(cut_);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sheaf/jit/plan/cuts.hpp>
+#include <sheaf/jit/plan/partial_results.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/split.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -130,7 +131,7 @@ bool take_split(const context& c, stage& s) {
       if (other != n)
         for (const node_id idx : bound_indices(g, other)) nested = nested || g.free[n].has(g.ordinal(idx));
     if (nested) continue;
-    if (!may_split(c, n, s)) continue;
+    if (!may_split(c, n, s) || (!known.for_groups() && !is_long(c, n))) continue;
     index_set outer = g.free[n];
     amount tasks = known.trips(outer);
     if (s.vector != no_node && outer.has(g.ordinal(s.vector)))

@@ -39,12 +39,14 @@ int lanes_of_rows(const graph& g, const facts& known, const stage& s) {
 
 // Non-temporal stores that come in long runs keep loads waiting: a copy that alternates both is a tenth
 // faster with four registers of lanes than with sixteen.
+// Asked where they are more alone.
 int lanes_of_large(const graph& g, const facts& known, const stage& s) {
-  index_set all = set_of(g, s.indices);
   const int bytes = row(g.type(s.define)).bytes;
+  const int lanes = std::max(numerics::lanes::least_of_most, large_result::iteration / bytes);
+  if (known.for_groups() || known.call().overrides.lanes != 0 || s.lanes <= lanes) return s.lanes;
+  const index_set all = set_of(g, s.indices);
   const bool is_large = known.trips(all) * bytes >= large_result::from;
-  const bool bounded = is_large && !known.for_groups() && known.call().overrides.lanes == 0;
-  return bounded ? std::max(numerics::lanes::least_of_most, large_result::iteration / bytes) : numerics::lanes::most;
+  return is_large ? lanes : s.lanes;
 }
 
 // The last index runs in lanes.
@@ -109,11 +111,10 @@ bool reduces_for(const graph& g, node_id body, node_id idx) {
 }
 
 // How many times as long lanes take of which few are used, where reductions, which might have lanes of their own, run
-// for each.
+// for each. Whether they are few is not asked for itself: it splits classes where another index is chosen for it.
 amount slowdown_of_few(const graph& g, const facts& known, node_id body, node_id idx) {
-  const bool inside = reduces_for(g, body, idx);
-  const amount trips = known.trips(idx);
-  return inside && !known.for_groups() && trips < few_lanes ? few_lanes / max(trips, 1) : amount(1);
+  if (known.for_groups() || !reduces_for(g, body, idx)) return 1;
+  return max(1, few_lanes / max(known.trips(idx), 1));
 }
 
 // The index that runs in lanes, which no other depends on: none if loads cost less without. Its operations, too.
@@ -195,7 +196,7 @@ void schedule_map(graph& g, const facts& known, stage& s, const amount& stored) 
     const bool inside = reduces_for(g, s.body, s.vector);
     s.lanes = lanes_for(g, known, s.body, s.vector, inside, !inside && s.indices.size() == 1);
     if (packed != no_node && known.call().overrides.lanes == 0) s.lanes = std::min(s.lanes, tuning::rows::lanes);
-    if (!inside) s.lanes = std::min(s.lanes, lanes_of_large(g, known, s));
+    if (!inside) s.lanes = lanes_of_large(g, known, s);
     // Its reductions run one after the other, and bounds are read once a slice.
     const int row_of_lanes = row_bytes / std::max(4, row(g.type(s.define)).bytes);
     if (known.call().overrides.lanes == 0 && s.reads_block_tree && s.lanes < row_of_lanes &&

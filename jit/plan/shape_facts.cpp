@@ -6,22 +6,24 @@
 
 namespace sheaf::inline v0_1::plan {
 
+// Of those that decisions know bounds are known where an extent is (shapes/open_decisions.hpp).
+amount applied(op kind, const amount* of) {
+  switch (kind) {
+    case op::add: return of[0] + of[1];
+    case op::sub: return of[0] - of[1];
+    case op::mul: return of[0] * of[1];
+    case op::minimum: return min(of[0], of[1]);
+    case op::maximum: return max(of[0], of[1]);
+    default: return shapes::applied(row(kind).integer, of[0], of[1], of[2]);
+  }
+}
+
 namespace {
 
 struct traced {
   using number = amount;
   static number larger(const number& a, const number& b) { return max(a, b); }
-  // Of those that decisions know bounds are known where an extent is (shapes/open_decisions.hpp).
-  static number applied(op kind, const number* of) {
-    switch (kind) {
-      case op::add: return of[0] + of[1];
-      case op::sub: return of[0] - of[1];
-      case op::mul: return of[0] * of[1];
-      case op::minimum: return min(of[0], of[1]);
-      case op::maximum: return max(of[0], of[1]);
-      default: return shapes::applied(row(kind).integer, of[0], of[1], of[2]);
-    }
-  }
+  static number applied(op kind, const number* of) { return plan::applied(kind, of); }
 };
 struct integers {
   using number = std::int64_t;
@@ -135,7 +137,7 @@ amount facts::trips(const asking& about) const {
   // that end with the tensor the whole window.
   const bool differs = !g_.free[g_.arg(idx, 0)].empty() || !g_.free[g_.arg(idx, 1)].empty();
   if (const auto middle = differs ? size(point::middle) : std::nullopt; middle && *middle > 0) return *middle;
-  if (const auto first = size(point::low); first && *first > 0) return *first;
+  if (const auto first = size(point::low); first && (!differs || *first > 0)) return *first;
   else if (const auto last = first ? size(point::high) : std::nullopt) return *last / 2;
   const amount walked = walked_extent(about);
   if (walked == 0) return 64;

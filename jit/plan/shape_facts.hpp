@@ -33,6 +33,9 @@ inline std::vector<std::int64_t> numbers(const std::vector<amount>& amounts) {
 }
 inline std::string count_text(const amount& x) { return std::to_string(static_cast<long long>(x.estimate())); }
 
+// What an operation on integers gives; of: three, of which it takes as many as it has.
+amount applied(op kind, const amount* of);
+
 struct tensor_facts {
   std::vector<amount> extents;
   bool unit_inner = true;  // the last dimension has stride 1
@@ -89,8 +92,9 @@ class facts {
   // Does a GPU stand idle with so few tasks of a warp, where it could have `others`? Of few elements a launch costs
   // more.
   bool starves(const amount& tasks, const amount& others, const amount& elements) const {
+    if (!for_groups()) return false;
     const bool much = call_.force_for_tests || elements >= tuning::tasks::worth_a_launch;
-    return for_groups() && much && tasks < tuning::tasks::warps_of_gpu && others >= 2 * tasks;
+    return much && tasks < tuning::tasks::warps_of_gpu && others >= 2 * tasks;
   }
 
   // Of an input's elements.

@@ -19,8 +19,8 @@ node_id loop_of_tasks(const facts& known, std::span<const node_id> loops, double
   if (loops.empty()) return no_node;
   node_id found = loops.front();
   for (const node_id idx : loops.subspan(1)) {
-    if (known.trips(found) >= enough) break;
-    if (known.trips(idx) > known.trips(found)) found = idx;
+    const amount before = known.trips(found);
+    if (all_of({{enough - 1, before}, {known.trips(idx), before + 1}})) found = idx;
   }
   return found;
 }
@@ -52,34 +52,63 @@ bool may_share_lanes(const graph& g, const facts& known, const stage& s) {
   const bool repeats = any_node(g, s.body, [&](node_id n) {
     return g.kind(n) == op::reduce && !g.free[n].empty() && !g.free[n].has(g.ordinal(s.vector));
   });
-  if (repeats || known.trips(s.parallel) >= known.enough_tasks()) return false;
-  return known.trips(s.vector) >= sizes::lanes * s.lanes && known.trips(s.vector) > known.trips(s.parallel);
+  if (repeats) return false;
+  const amount tasks = known.trips(s.parallel), lanes = known.trips(s.vector);
+  return all_of({{known.enough_tasks() - 1, tasks}, {lanes, sizes::lanes * s.lanes}, {lanes, tasks + 1}});
 }
 
-// What one iteration of the lanes takes, in elements.
-amount elements_below_lanes(const graph& g, const facts& known, const stage& s) {
-  index_set rest;
-  for (const node_id idx : s.loops)
-    if (idx != s.vector) rest.insert(g.ordinal(idx));
-  amount each = known.trips(rest);
-  for_each_node(g, s.body, [&](node_id n) {
-    if (g.kind(n) != op::reduce) return;
-    if (s.short_rows) return void(each += known.trips(g.arg(n, 2)));  // one loop after the other
-    const index_set bound = set_of(g, bound_indices(g, n));
-    each *= max(1.0, min(sizes::most_nested, known.trips(bound)));
-  });
+// What one iteration of the lanes takes, in elements: an expression of extents, times what is not made of them alone.
+struct below_lanes {
+  node_id closed;
+  amount open = 1;
+};
+below_lanes elements_below_lanes(graph& g, const facts& known, const stage& s) {
+  below_lanes each{integer(g, 1)};
+  const auto are_closed = [&](const auto& list) {
+    return std::ranges::all_of(list, [&](node_id idx) { return is_closed(g, idx); });
+  };
+  const auto product = [&](const auto& list) {
+    node_id all = integer(g, 1);
+    for (const node_id idx : list) all = make(g, op::mul, all, trips_of(g, idx));
+    return all;
+  };
+  const auto at_most_nested = [&](node_id n) {
+    const node_id most = integer(g, static_cast<std::int64_t>(sizes::most_nested));
+    return make(g, op::maximum, make(g, op::minimum, n, most), integer(g, 1));
+  };
+  for (const node_id idx : s.loops) {
+    if (idx == s.vector) continue;
+    if (is_closed(g, idx)) each.closed = make(g, op::mul, each.closed, trips_of(g, idx));
+    else each.open *= known.trips(idx);
+  }
+  for (const node_id n : reductions_in(g, s.body)) {
+    const std::vector<node_id> bound = bound_indices(g, n);
+    if (s.short_rows)  // one loop after the other
+      each.closed = make(g, op::add, each.closed, trips_of(g, bound.front()));
+    else if (!are_closed(bound))
+      each.open *= max(1.0, min(sizes::most_nested, known.trips(set_of(g, bound))));
+    else
+      each.closed = make(g, op::mul, each.closed, at_most_nested(product(bound)));
+  }
   return each;
+}
+
+// Of a task, where the processor's lanes are the loop that tasks share: it follows from extents in the kernel, so that
+// no number of iterations is for some of them alone. A constant, where it is the same for all.
+node_id size_of_chunk(graph& g, const stage& s, node_id each) {
+  const node_id vectors = make(g, op::mul, make(g, op::maximum, each, integer(g, 1)), integer(g, s.lanes));
+  const node_id count = ceil_quotient(g, integer(g, static_cast<std::int64_t>(sizes::elements)), vectors);
+  return make(g, op::mul, count, integer(g, s.lanes));
 }
 
 // Memory is walked in runs of a task's lanes, one for each iteration of the loops around: longer where there are
 // enough tasks for it.
-node_id size_of_runs(graph& g, const stage& s) {
-  const std::int64_t longest = sizes::run_bytes / row(g.type(s.define)).bytes / s.task.chunk;
-  if (longest <= 1) return no_node;
+node_id size_of_runs(graph& g, const stage& s, node_id chunk) {
+  const node_id longest = make(g, op::quotient, integer(g, sizes::run_bytes / row(g.type(s.define)).bytes), chunk);
   const std::int64_t tasks = static_cast<std::int64_t>(sizes::many);
-  const node_id share = make(g, op::quotient, trips_of(g, s.parallel), integer(g, s.task.chunk * tasks));
-  const node_id chunks = make(g, op::maximum, make(g, op::minimum, share, integer(g, longest)), integer(g, 1));
-  return make(g, op::mul, chunks, integer(g, s.task.chunk));
+  const node_id share = make(g, op::quotient, trips_of(g, s.parallel), make(g, op::mul, chunk, integer(g, tasks)));
+  const node_id chunks = make(g, op::maximum, make(g, op::minimum, share, longest), integer(g, 1));
+  return make(g, op::mul, chunks, chunk);
 }
 
 // A loop that depends on no other; else the lanes, in chunks.
@@ -97,12 +126,19 @@ void share_map(graph& g, const facts& known, stage& s) {
     s.parallel = s.vector;
   if (s.parallel == no_node) return;
   if (s.parallel != s.vector) return share(s, s.parallel);
-  const amount each = elements_below_lanes(g, known, s);
+  const below_lanes each = elements_below_lanes(g, known, s);
   if (known.for_groups()) narrow_lanes(known, s);
   s.task.chunk = s.lanes;
-  while (static_cast<double>(s.task.chunk) * each < known.elements(sizes::elements)) s.task.chunk *= 2;
+  node_id chunk = size_of_chunk(g, s, each.closed);
+  const bool follows = !known.for_groups() && each.open.is(1) && !is_constant(g, chunk);
+  if (!follows) {
+    const amount all = known.value(each.closed).value_or(1) * each.open;
+    while (static_cast<double>(s.task.chunk) * all < known.elements(sizes::elements)) s.task.chunk *= 2;
+    chunk = integer(g, s.task.chunk);
+  }
   const bool in_runs = s.loops.size() > 1 && s.loops.back() == s.vector && !s.short_rows;
-  if (in_runs && !known.for_groups()) s.task.of_extents = size_of_runs(g, s);
+  if (in_runs && !known.for_groups()) chunk = size_of_runs(g, s, chunk);
+  if (!is_constant(g, chunk)) s.task.of_extents = chunk;
 }
 
 // ---- Other forms

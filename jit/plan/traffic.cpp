@@ -33,7 +33,7 @@ class kernel_reads {
   amount bytes() const {
     amount total = 0;
     for (const auto& [tensor, r] : tensors_) {
-      const bool stays = r.part <= known_.call().on.second_cache;
+      const bool stays = r.walks.size() < 2 || r.part <= known_.call().on.second_cache;
       total += r.touched * (stays ? 1 : static_cast<double>(r.walks.size()));
     }
     return total;

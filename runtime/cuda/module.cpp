@@ -4,7 +4,8 @@
 
 namespace sheaf::inline v0_1::runtime::cuda {
 
-loaded_module::loaded_module(device_context& where, const std::vector<unsigned char>& cubin) : context_(where) {
+loaded_module::loaded_module(device_context& where, const std::vector<unsigned char>& cubin)
+    : context_(where), bytes_(cubin.size()) {
   const device_context::current here(where);
   driver().module_load(&handle_, cubin.data(), 0, nullptr, nullptr);
 }

@@ -15,10 +15,12 @@ class loaded_module {
   loaded_module(const loaded_module&) = delete;
 
   function find(const std::string& name) const;
+  std::size_t bytes() const { return bytes_; }
 
  private:
   device_context& context_;
   module handle_ = nullptr;
+  const std::size_t bytes_;
 };
 
 }  // namespace sheaf::inline v0_1::runtime::cuda

@@ -89,8 +89,7 @@ bool emulated_machine::run(const std::vector<std::int32_t>& words, const sheaf_t
     found->plan = plan_program(g, call, "program");
     ir::verify(found->plan.code);
     lay_out(*found, call);
-    std::vector<const std::int64_t*> extents;
-    for (const auto& list : found->extents) extents.push_back(list.data());
+    const auto extents = cuda::amounts_by_slot(found->extents);
     // Every third as it is where nothing is known of the call.
     const bool known = batch_.size() % 3 != 2;
     const cuda::target to{.texts = batch_.size() % 2 == 0 ? 1 : 3, .cpu_order = strict || !gpu};
@@ -207,7 +206,7 @@ void emulated_machine::call(prepared& p, const sheaf_tensor* tensors) {
     for (std::size_t k = 0; k < source.launches.size(); ++k) {
       const cuda::launch& l = source.launches[k];
       if (round == 2 && l.promised) continue;
-      const std::int64_t* const given = cuda::parameter_of(source, l, words.data(), of_shared);
+      const std::int64_t* const given = cuda::parameter_of(source, l, words.data(), l.numbers, of_shared);
       emulate([&] { p.module->kernels[k](given); }, static_cast<unsigned>(l.threads), l.single ? 1 : blocks,
               17 + static_cast<std::uint64_t>(round));
     }

@@ -77,8 +77,8 @@ bool fits_memory(const extent_lists& lists) {
   });
 }
 
-// How many kernels calls of any extents need, where calls of a class share one.
-std::size_t kernels_of_classes(const graph& g, const plan::call_facts& call) {
+// How many kernels calls of any extents need, where calls that are planned alike share one, or calls of a class.
+std::size_t kernels_of(shape_policy policy, const graph& g, const plan::call_facts& call) {
   std::vector<std::unique_ptr<shapes::decisions>> classes;
   std::set<std::string> kernels;
   std::mt19937_64 random(7);
@@ -89,7 +89,7 @@ std::size_t kernels_of_classes(const graph& g, const plan::call_facts& call) {
     ++calls;
     const auto serves = [&](const auto& decided) { return decided->hold(extents); };
     if (std::any_of(classes.begin(), classes.end(), serves)) continue;
-    classes.push_back(std::make_unique<shapes::decisions>(false));
+    classes.push_back(std::make_unique<shapes::decisions>(policy == shape_policy::automatic));
     const plan::call_facts of_class = with_extents(call, other, shapes::amounts_of(g, extents, *classes.back()));
     kernels.insert(ir::print(plan_program(g, of_class, "program").code));
   }
@@ -100,9 +100,14 @@ std::size_t kernels_of_classes(const graph& g, const plan::call_facts& call) {
 
 void count_kernels_of_classes(const std::string& name, const graph& g, const plan::call_facts& call) {
   static int programs = 0;
-  if (programs++ % 8 != 0) return;  // it takes a second for ten
-  const std::size_t kernels = kernels_of_classes(g, call);
+  const int number = programs++;
+  if (number % 8 != 0) return;  // it takes a second for ten
   class_counts& seen = counted_classes();
+  if (number % 64 == 0) {
+    ++seen.planned;
+    seen.of_plans += kernels_of(shape_policy::automatic, g, call);
+  }
+  const std::size_t kernels = kernels_of(shape_policy::classes, g, call);
   ++seen.counted;
   if (kernels <= few_kernels) ++seen.with_few;
   if (kernels > seen.most) seen.most = kernels, seen.most_of = name;

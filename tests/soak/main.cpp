@@ -61,6 +61,11 @@ void draw_sizes(std::vector<std::int64_t>& sizes, std::mt19937_64& random) {
   while (work() > most_work) *std::max_element(sizes.begin(), sizes.end()) /= 2;
 }
 
+// Is it what a program refuses sizes for? What else fails, such as the code generator, would leave nothing to grow.
+bool is_of_sizes(sheaf::code kind) {
+  return kind <= sheaf::code::empty_reduction || kind == sheaf::code::unsupported || kind == sheaf::code::out_of_memory;
+}
+
 class soak {
  public:
   explicit soak(std::uint64_t seed) : random_(seed) {}
@@ -80,8 +85,9 @@ class soak {
       ++calls_;
       failed_ += result.failed;
       if (!result.damage.empty()) std::printf("damage: %s\n", result.damage.c_str()), damaged_ = true;
-    } catch (const sheaf::error&) {
-      ++failed_;  // sizes that the program refuses
+    } catch (const sheaf::error& e) {
+      ++failed_;
+      if (!is_of_sizes(e.code())) std::printf("failed: %s\n", e.what()), damaged_ = true;
     }
   }
   // Without the programs that happen to be alive.
@@ -89,7 +95,7 @@ class soak {
     for (auto& p : alive_) p = nullptr;
     return {bench::resident_kilobytes(), bench::allocated_kilobytes()};
   }
-  bool damaged() const { return damaged_; }
+  bool damaged() const { return damaged_ || calls_ == 0; }
   void tell(double seconds, memory m) const {
     std::printf("%6.0f s: %ld programs, %ld calls, %ld refused, %ld kB allocated, %ld resident\n", seconds, born_,
                 calls_, failed_, m.allocated, m.resident);

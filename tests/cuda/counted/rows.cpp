@@ -125,9 +125,8 @@ emitted_row::emitted_row(const bench::job& one) : id(one.id) {
       g, arguments, plan::call_facts{.inputs = {}, .unit_outputs = {}, .gpu = true}, jit::amounts_of(arguments));
   const jit::arranged_call call(planned, arguments, 256);
   const auto extents = call.slot_extents(arguments);
-  std::vector<const std::int64_t*> places;
-  for (const auto& e : extents) places.push_back(e.data());
-  source = cuda::emit(call.program.code, {.compute = 90, .shared_bytes = shared_per_block}, places);
+  source = cuda::emit(call.program.code, {.compute = 90, .shared_bytes = shared_per_block},
+                      cuda::amounts_by_slot(extents));
   double inputs = 0, outputs = 0;
   for (int k = 0; k < g.inputs.size(); ++k)
     inputs += product(arguments.input_extents[static_cast<std::size_t>(k)]) * row(g.inputs[k].type).bytes;
@@ -141,7 +140,8 @@ emitted_row::emitted_row(const bench::job& one) : id(one.id) {
   for (const cuda::launch& l : source.launches) {
     launches.push_back({.name = l.name, .threads = l.threads, .blocks = -1, .dynamic_shared = l.shared_bytes});
     if (l.single) launches.back().blocks = 1;
-    else if (l.count >= 0) launches.back().blocks = (l.count + l.tiles - 1) / l.tiles;
+    else if (l.count)
+      launches.back().blocks = (static_cast<std::int64_t>(l.count->estimate()) + l.tiles - 1) / l.tiles;
     scratch.push_back(l.scratch_bytes);
   }
   plan::call_facts on_gpu{.inputs = {}, .unit_outputs = {}, .gpu = true};

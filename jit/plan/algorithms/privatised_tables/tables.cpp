@@ -33,8 +33,12 @@ std::int64_t block_of(const context& c, const stage& s, node_id cut) {
   const bool listed = s.vector != no_node && results >= tuning::inverse_index::listed_from;
   if (forced || listed || updated < tables::from) return 0;
   std::int64_t block = 1;
-  while (rows > tables::most_tables * block || updated * block < tables::block_elements * rows ||
-         results * tables::cost_of_result * rows > updated * block) {
+  const auto is_enough = [&] {
+    return all_of({{tables::most_tables * block, rows},
+                   {updated * block, tables::block_elements * rows},
+                   {updated * block, results * tables::cost_of_result * rows}});
+  };
+  while (!is_enough()) {
     if (rows < 2 * block) return 0;
     block *= 2;
   }
@@ -60,11 +64,12 @@ std::int64_t block_of_group(const context& c, const stage& s, node_id cut) {
   if (known.call().force_for_tests) return rows >= 2 * tables::forced_block ? tables::forced_block : 0;
   if (updates < tables::from) return 0;
   std::int64_t block = 1;
-  const auto is_small = [&] {
-    return rows > tables::most_of_groups * block || rows * results > tables::results_of_groups * block ||
-           updates * block < tables::block_elements * rows;
+  const auto is_enough = [&] {
+    return all_of({{tables::most_of_groups * block, rows},
+                   {tables::results_of_groups * block, rows * results},
+                   {updates * block, tables::block_elements * rows}});
   };
-  while (is_small() && rows >= 2 * block) block *= 2;
+  while (!is_enough() && rows >= 2 * block) block *= 2;
   return rows >= 2 * block ? block : 0;
 }
 
