@@ -86,7 +86,8 @@ ir::value kernel_lowering::fold_part(const stage& s, scope& at, const range& own
   if (f.lanes == 1) {
     const inverse_index_lowering a = inverse_index_of(*this, s.inverse, buffers.at(s.inverse.array), at);
     const plan::term_of_row term = plan::in_row(g, s);
-    return fold_updates(a, at, own, type, fold, ir::none, [](scope&, ir::value) {}, [&](scope& iteration, ir::value cell) {
+    const auto nothing = [](scope&, ir::value) {};
+    return fold_updates(a, at, own, type, fold, ir::none, nothing, [&](scope& iteration, ir::value cell) {
       combine_term(cell, s.body, {term.value, term.rest}, iteration);
     });
   }

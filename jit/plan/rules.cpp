@@ -59,7 +59,7 @@ constexpr rule table[] = {
     {"scatter by place", "while the sum still is over slices and their places at once",
      on_stage<take_scatter_by_place>},
     {"scatter", "decides which loops the stage has at all", on_stage<take_scatter>},
-    {"piecewise subscripts", "once a scatter's are solved: lanes of a wrapped, reflected or clamped access are neighbours",
+    {"piecewise subscripts", "once a scatter's are solved: neighbouring lanes of a moved access read neighbours",
      on_stage<take_pieces>},
     {"linearise", "what a reshape divides, before loops are chosen by what lanes load", on_stage<take_linearised>},
     {"steps", "before ranges are seen as windows: of their places only those are walked that have a term",

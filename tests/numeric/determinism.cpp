@@ -102,7 +102,7 @@ TEST(determinism, gradients_of_a_table_have_the_same_bits) {
   constexpr auto table = tensor<"table", float, 2>;
   constexpr auto ids = tensor<"ids", std::int64_t, 1>;
   constexpr auto off = tensor<"off", std::int64_t, 1>;
-  constexpr std::int64_t words = 9000, names = 6000, bags = 300;
+  constexpr std::int64_t words = 110000, names = 6000, bags = 300;
   const array<float, 2> rows = noise_array<float>(-1, 1, words, 40);
   array<std::int64_t, 1> named(names), ends(bags + 1);
   for (std::int64_t n = 0; n < names; ++n) named(n) = n % 3 == 0 ? 17 : n * n % words;
