@@ -124,8 +124,8 @@ bool read_host(void* to, const void* from, std::size_t bytes) {
   return true;
 }
 
-void fail_check(const graph& g, const graph& written, const plan::check& check, std::int64_t position, const sheaf_tensor* tensors,
-                const element_reader& read) {
+void fail_check(const graph& g, const graph& written, const plan::check& check, std::int64_t position,
+                const sheaf_tensor* tensors, const element_reader& read) {
   spot here(g, tensors, read);
   std::vector<std::int64_t> at(check.indices.size());
   for (std::size_t k = check.indices.size(); k-- > 0;) {

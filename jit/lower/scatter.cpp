@@ -38,10 +38,16 @@ void kernel_lowering::walk_all(std::span<const stage* const> list, scope& task, 
 void kernel_lowering::fill_rows(const stage& s, scope& task, const range& own) {
   node_id value = identity_of(g, monoid_of(g, s.body), g.type(s.body));
   if (s.base != no_node) value = s.base_when == no_node ? s.base : make(g, op::select, s.base_when, s.base, value);
+  const auto lanes_along = [&](node_id idx) {
+    const node_id trips = plan::trips_of(g, idx);
+    int lanes = 64;  // no more than a row of few elements has
+    while (is_constant(g, trips) && lanes > 4 && g[trips].attribute <= lanes / 2) lanes /= 2;
+    return lanes;
+  };
   open_loops loops(*this, task);
   for (const node_id idx : s.indices)
     if (!task.bound.has(g.ordinal(idx)))
-      loops.enter(idx, idx == s.indices.back() ? 64 : 1, idx == s.owned ? &own : nullptr);
+      loops.enter(idx, idx == s.indices.back() ? lanes_along(idx) : 1, idx == s.owned ? &own : nullptr);
   store(s, emit(value, *loops.inner), *loops.inner);
   loops.close();
 }

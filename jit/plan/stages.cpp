@@ -128,6 +128,21 @@ void order(const graph& g, std::vector<stage>& stages) {
   stages = std::move(sorted);
 }
 
+// Is a value read by two stages, one of which would store it: computed for each of its elements, of which it has fewer?
+bool stored_for_columns(const graph& g, const std::vector<stage>& stages, node_id use) {
+  int readers = 0;
+  bool stores = false;
+  for (const stage& s : stages) {
+    if (!any_node(g, s.body, [&](node_id n) { return n == use; })) continue;
+    ++readers;
+    index_set first;
+    for (const node_id idx : s.indices)
+      if (!g.free[use].within(first)) first.insert(g.ordinal(idx));
+    stores = stores || (g.free[use].within(first) && first != g.free[use]);
+  }
+  return readers > 1 && stores;
+}
+
 }  // namespace
 
 std::vector<stage> stages_of(graph& g, const facts& known) {
@@ -151,6 +166,11 @@ std::vector<stage> stages_of(graph& g, const facts& known) {
                                       : by_windows ? "a reduction read by windows"
                                                    : "a reduction read at " + std::to_string(uses.size()) +
                                                          " different places");
+      continue;
+    }
+    if (uses.size() == 1 && holds(g, g.arg(d, 0), op::reduce) && stored_for_columns(g, stages, uses.front())) {
+      stages.push_back(stage_of(g, d));
+      stages.back().reasons.push_back("a reduction that one stage reads for each of its rows, and another does too");
       continue;
     }
     if (last.for_itself && last.for_elements && folds_ranges(g, d)) {
