@@ -40,6 +40,11 @@ void narrow_lanes(const facts& known, stage& s) {
     s.lanes /= 2;
 }
 
+// May a task take twice its lanes? On a GPU not if there would be too few tasks.
+bool may_double(const facts& known, const stage& s) {
+  return !known.for_groups() || known.trips(s.vector) >= 2 * known.enough_tasks() * static_cast<double>(s.task.chunk);
+}
+
 // On a GPU tasks have two dimensions: the vectors below a shared loop are tasks as well.
 bool are_tasks_below(const facts& known, const stage& s) {
   return known.for_groups() && s.loops.size() == 2 && s.loops.back() == s.vector && s.parallel == s.loops.front();
@@ -100,7 +105,8 @@ void share_map(graph& g, const facts& known, stage& s) {
   const amount each = elements_below_lanes(g, known, s);
   if (known.for_groups()) narrow_lanes(known, s);
   s.task.chunk = s.lanes;
-  while (static_cast<double>(s.task.chunk) * each < known.elements(sizes::elements)) s.task.chunk *= 2;
+  while (static_cast<double>(s.task.chunk) * each < known.elements(sizes::elements) && may_double(known, s))
+    s.task.chunk *= 2;
   const bool in_runs = s.loops.size() > 1 && s.loops.back() == s.vector && !s.short_rows;
   if (in_runs && !known.for_groups()) s.task.of_extents = size_of_runs(g, s);
 }

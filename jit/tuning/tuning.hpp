@@ -321,6 +321,8 @@ inline constexpr std::size_t short_body = 24;      // statements; bench_nvrtc: a
 inline constexpr int most_pointers = 12;  // pointers; estimate: of a GPU's loop, two registers each
 inline constexpr std::int64_t most_predicated = 8;  // iterations; estimate: of a GPU's loop, written out as predicated
 inline constexpr int bytes_of_folds = 64; // bytes; estimate: under way in a GPU's thread that folds
+inline constexpr int bytes_of_few = 128;  // bytes; estimate: the same where threads are too few for a GPU
+inline constexpr int most_of_few = 32;    // iterations; estimate: of such a loop, written one after the other
 inline constexpr std::uint64_t short_row_of_lines = 512;  // bytes; bench_survey: longer: non-temporal in part
 inline constexpr std::int64_t longest_short = 1 << 30;  // iterations; limit: counted in 32 bits
 }  // namespace emit

@@ -122,6 +122,33 @@ TEST(tasks, a_sort_has_numbers_of_32_bits_where_they_fit) {
   EXPECT_EQ(narrow(emitted_for({{1 << 20}, {1 << 20}}, bincount<65536>(n, z))), 5) << "two digits, and the ends";
   EXPECT_EQ(narrow(emitted_for({{1 << 20}, {1 << 20}}, bincount<(std::int64_t{1} << 32)>(n, z))), 0);
 }
+// The text of the kernel whose name ends so.
+std::string kernel_of(const emitted& e, const std::string& name) {
+  const std::size_t from = e.text.find("_" + name + "(");
+  return from == std::string::npos ? "" : e.text.substr(from, e.text.find("__global__", from) - from);
+}
+TEST(loads, of_what_a_kernel_does_not_store_go_ahead_of_its_stores) {
+  const std::string text = kernel_of(emitted_for({{16384, 16384}}, cumsum(x, dim<0>)), "carried");
+  EXPECT_EQ(count(text, "__ldg(&"), 1) << "what the kernel before left, in a loop that stores\n" << text;
+  EXPECT_EQ(count(text, "_Pragma(\"unroll 4\")"), 1) << text;
+}
+TEST(loads, more_of_them_where_threads_are_few) {
+  const emitted e = emitted_for({{16384, 16384}}, sum(x, dim<0>));
+  EXPECT_EQ(count(kernel_of(e, "partial"), "_Pragma(\"unroll 2\")"), 1) << "64 bytes a thread\n" << e.text;
+  EXPECT_EQ(count(kernel_of(e, "sum_x"), "_Pragma(\"unroll 32\")"), 1) << "128 bytes a thread\n" << e.text;
+}
+TEST(tasks, short_vectors_are_tasks_where_those_are_few) {
+  const emitted e = emitted_for({{1 << 18}}, define<"doubled">(i) = w(i) + w(i));
+  EXPECT_EQ(e.code.launches[0].count, 4096) << "64 lanes each\n" << e.text;
+}
+TEST(states, share_what_counts_terms_among_the_lanes_of_a_thread) {
+  const emitted columns = emitted_for({{16384, 16384}}, var(x, dim<0>));
+  EXPECT_GE(count(columns.text, "const auto all = a"), 1) << columns.text;
+  const emitted of_rows = emitted_for({{16384, 16384}}, var(x, dim<1>));
+  EXPECT_GE(count(of_rows.text, "const auto all = a"), 1) << of_rows.text;
+  const emitted rows = emitted_for({{16384, 16384}}, logsumexp(x, dim<0>));
+  EXPECT_EQ(count(rows.text, "const auto all = a"), 0) << "a maximum is each lane's own\n" << rows.text;
+}
 TEST(addresses, one_pointer_and_a_short_counter_a_row) {
   const emitted e = emitted_for({{16384, 16384}}, sum(x, dim<1>));
   EXPECT_EQ(count(e.text, "_short += 256"), 1) << e.text;
