@@ -165,7 +165,7 @@ std::int64_t bytes_of_written_out(const function_emitter& f, const ir::statement
 }
 
 // Iterations of a vector loop written one after the other: so many that a thread has 32 bytes under way, of halves as
-// of others.
+// of others; four times as many where one block alone joins what all have left.
 int unrolled(const function_emitter& f, const ir::statement& s) {
   int bytes = 8;
   for (const ir::statement& inner : s.body)
@@ -183,6 +183,7 @@ int unrolled(const function_emitter& f, const ir::statement& s) {
     const std::int64_t of_loops = bytes_of_written_out(f, s);
     return of_loops == 0 ? 1 : static_cast<int>(std::clamp<std::int64_t>((32 + of_loops - 1) / of_loops, 1, 4));
   }
+  if (f.follows) return std::clamp(4 * loads / f.held(s.lanes), 1, 16);
   // Shared memory holds few groups as wide: the more each has under way.
   return std::clamp(loads / f.held(s.lanes), 1, f.place.group >= 256 ? 8 : 4);
 }

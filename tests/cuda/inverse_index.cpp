@@ -46,7 +46,7 @@ values slices(std::int64_t count, std::int64_t rows, std::int64_t longest) {
 }
 
 TEST(lists, updates_of_one_and_more_digits) {
-  for (const std::int64_t rows : {1, 100, 1000, 20000})
+  for (const std::int64_t rows : {1, 100, 1000, 20000, 70000})  // of 8 bits, one of 10, two of 8, two of 9
     check_backends(first_order("gathered", gathered, x),
                    {{"x", floats(1, {rows, 3}, -1, 1)}, {"pick", integers({300, 9}, names(2700, rows))}});
 }

@@ -122,6 +122,28 @@ TEST(tasks, a_sort_has_numbers_of_32_bits_where_they_fit) {
   EXPECT_EQ(narrow(emitted_for({{1 << 20}, {1 << 20}}, bincount<65536>(n, z))), 5) << "two digits, and the ends";
   EXPECT_EQ(narrow(emitted_for({{1 << 20}, {1 << 20}}, bincount<(std::int64_t{1} << 32)>(n, z))), 0);
 }
+TEST(tasks, a_sort_has_longer_digits_where_they_save_a_pass) {
+  constexpr auto ids = tensor<"ids", std::int64_t, 1>;
+  constexpr auto t = axis<"t">;
+  constexpr auto picked = define<"picked">(t, j) = x(ids(t), j);
+  const auto plan_for = [&](std::int64_t rows, std::int64_t updates) {
+    return emitted_for({{updates}, {rows, 64}, {updates, 64}}, vjp(picked, x)).program.text;
+  };
+  EXPECT_NE(plan_for(1 << 20, 1 << 24).find("sorted by 2 digits of 10 bits"), std::string::npos);
+  EXPECT_NE(plan_for(1 << 16, 1 << 24).find("sorted by 2 digits of 8 bits"), std::string::npos);
+  EXPECT_NE(plan_for(1 << 24, 1 << 24).find("sorted by 3 digits of 8 bits"), std::string::npos);
+}
+TEST(tasks, checks_that_one_block_asks_share_a_launch) {
+  constexpr auto ids = tensor<"ids", std::int64_t, 1>;
+  constexpr auto off = tensor<"off", std::int64_t, 1>;
+  constexpr auto bags = embedding_bag<bag{.mode = bag_mode::sum}>(ids, x, offsets(off));
+  const emitted e = emitted_for({{1 << 22}, {65537}, {1 << 20, 64}}, bags);
+  int checks = 0;
+  for (const cuda::launch& l : e.code.launches) checks += l.writes_checks;
+  EXPECT_EQ(e.program.checks.size(), 5u);
+  EXPECT_EQ(checks, 3) << "of no loop, of offsets, of ids\n" << e.text;
+  EXPECT_NE(e.text.find("if (*(i64*)words.w["), std::string::npos) << "a check that reads by what another one asks";
+}
 // The text of the kernel whose name ends so.
 std::string kernel_of(const emitted& e, const std::string& name) {
   const std::size_t from = e.text.find("_" + name + "(");
