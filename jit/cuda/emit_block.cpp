@@ -119,14 +119,17 @@ bool chases(const function_emitter& f, const ir::block& body) {
 }
 
 // Iterations of a loop that loads so many bytes in each, written one after the other. The fewer warps a multiprocessor
-// has, the more each thread that folds must have under way.
-int unrolled_serial(const function_emitter& f, int bytes, bool stores, bool chasing) {
+// has, the more each thread that folds must have under way; of states of several values more would be spilled.
+int unrolled_serial(const function_emitter& f, const ir::block& body, int bytes, bool stores) {
   namespace sizes = tuning::emit;
   if (stores) return std::clamp(32 / bytes, 2, 8);
   const double warps = static_cast<double>(f.place.tiles * f.place.group) / tuning::grid::warp;
   const bool few = f.place.tiles >= 0 && warps < tuning::tasks::warps_of_gpu / 2;
-  if (few) return std::clamp(sizes::bytes_of_few / bytes, 2, sizes::most_of_few);
-  return chasing ? 8 : std::clamp(sizes::bytes_of_folds / bytes, 2, 8);
+  const auto loads = std::ranges::count_if(body, [&](const ir::statement& s) {
+    return s.kind == ir::statement_kind::instruct && f.instruction(s.id).code == ir::opcode::load;
+  });
+  if (few) return std::clamp(sizes::bytes_of_few / bytes, 2, loads > 1 ? 8 : sizes::most_of_few);
+  return chases(f, body) ? 8 : std::clamp(sizes::bytes_of_folds / bytes, 2, 8);
 }
 
 void emit_serial_loop(function_emitter& f, const ir::statement& s) {
@@ -140,7 +143,7 @@ void emit_serial_loop(function_emitter& f, const ir::statement& s) {
   if (s.unroll > 1 || (stores && !is_short) || searches(f, s))
     f.line(cat("_Pragma(\"unroll ", s.unroll, "\")"));
   else if (is_short)
-    f.line(cat("_Pragma(\"unroll ", unrolled_serial(f, bytes, stores, chases(f, s.body)), "\")"));
+    f.line(cat("_Pragma(\"unroll ", unrolled_serial(f, s.body, bytes, stores), "\")"));
   open_loop(f, s, 1);
   const bool around = std::exchange(f.ahead, f.ahead || (stores && is_short));
   emit_block(f, s.body);

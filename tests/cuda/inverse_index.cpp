@@ -142,4 +142,19 @@ TEST(lists, after_a_wrong_subscript) {
       << said;
 }
 
+// Checks of one block share a launch: subscripts that go by offsets are not asked where the offsets are wrong.
+TEST(lists, checks_of_a_launch_wait_for_each_other) {
+  const by_name kernels(words_of(embedding_bag(ids, x, offsets(off))), jit::backend::chosen);
+  std::string said;
+  try {
+    kernels({{"x", floats(1, {300, 8}, -1, 1)},
+             {"ids", integers({3000}, names(3000, 300))},
+             {"off", integers({4}, {0, 1 << 30, 20, 3000})}});
+  } catch (const std::exception& e) {
+    said = e.what();
+  }
+  const bool by_kernels = emulated_machine::only().built();
+  EXPECT_NE(said.find(by_kernels ? "check 0 failed at 1" : "offsets"), std::string::npos) << said;
+}
+
 }  // namespace
