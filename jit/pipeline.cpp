@@ -8,6 +8,7 @@
 #include <sheaf/jit/ir/passes/partition_loops.hpp>
 #include <sheaf/jit/ir/passes/transpose_accesses.hpp>
 #include <sheaf/jit/ir/passes/unroll_and_jam.hpp>
+#include <sheaf/jit/ir/passes/unswitch_loops.hpp>
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/summary.hpp>
 #include <sheaf/jit/ir/verify.hpp>
@@ -88,6 +89,10 @@ constexpr pass table[] = {
     {"lower", "loops and values of each kernel", [](compilation& c) { lower::add_kernels(lowered(c), c.buffers); }},
     {"contract fma", "before loops are copied: a product that is added as it is made stays so in each copy",
      [](compilation& c) { ir::contract_fma(c.program.code); }},
+    {"unswitch loops", "before a GPU's loops are written out; LLVM has the same pass for a CPU's",
+     [](compilation& c) {
+       if (c.known.call().gpu) ir::unswitch_loops(c.program.code);
+     }},
     {"insert prefetch", "on loops as they are lowered, which show what is read again; a GPU hides latency",
      [](compilation& c) {
        const plan::call_facts& call = c.known.call();

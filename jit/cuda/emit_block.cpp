@@ -55,13 +55,14 @@ void open_loop(function_emitter& f, const ir::statement& s, int step) {
   f.line(cat("const i64 ", c, " = ", c, "_short;"));
 }
 
-// Loads of one iteration, in bytes of a thread. Behind stores only those of inputs go ahead of the iterations before.
+// Loads of one iteration, in bytes of a thread. Ahead of the stores of iterations before go only those of what the
+// kernel doesn't store.
 int loaded_bytes(const function_emitter& f, const ir::statement& s, bool stores) {
   int bytes = 0;
   for (const ir::statement& inner : s.body) {
     if (inner.kind != ir::statement_kind::instruct) continue;
     const ir::instruction& i = f.instruction(inner.id);
-    if (i.code == ir::opcode::load && stores && f.buffer(i.target).where != ir::role::input) return 0;
+    if (i.code == ir::opcode::load && stores && !f.stays(i.target)) return 0;
     if (i.code == ir::opcode::load) bytes += row(i.type).bytes * (i.vector ? f.held(f.lanes) : 1);
   }
   return bytes;
@@ -118,20 +119,36 @@ bool chases(const function_emitter& f, const ir::block& body) {
   return false;
 }
 
+// Iterations of a loop that loads so many bytes in each, written one after the other. The fewer warps a multiprocessor
+// has, the more each thread that folds must have under way; of states of several values more would be spilled.
+int unrolled_serial(const function_emitter& f, const ir::block& body, int bytes, bool stores) {
+  namespace sizes = tuning::emit;
+  if (stores) return std::clamp(32 / bytes, 2, 8);
+  const double warps = static_cast<double>(f.place.tiles * f.place.group) / tuning::grid::warp;
+  const bool few = f.place.tiles >= 0 && warps < tuning::tasks::warps_of_gpu / 2;
+  const auto loads = std::ranges::count_if(body, [&](const ir::statement& s) {
+    return s.kind == ir::statement_kind::instruct && f.instruction(s.id).code == ir::opcode::load;
+  });
+  if (few) return std::clamp(sizes::bytes_of_few / bytes, 2, loads > 1 ? 8 : sizes::most_of_few);
+  return chases(f, body) ? 8 : std::clamp(sizes::bytes_of_folds / bytes, 2, 8);
+}
+
 void emit_serial_loop(function_emitter& f, const ir::statement& s) {
   if (const std::int64_t most = written_out(f, s); most > 0 && f.vector_loop >= 0) return emit_written_out(f, s, most);
   const bool stores = std::any_of(s.body.begin(), s.body.end(),
                                   [](const ir::statement& inner) { return inner.kind == ir::statement_kind::store; });
-  const int bytes = loaded_bytes(f, s, stores), wanted = stores ? 32 : tuning::emit::bytes_of_folds;
+  const int bytes = loaded_bytes(f, s, stores);
   auto pointers = find_pointers(f, s);
   declare_pointers(f, pointers);
   const bool is_short = !has_loops(s.body) && bytes > 0 && s.body.size() <= tuning::emit::short_body;
   if (s.unroll > 1 || (stores && !is_short) || searches(f, s))
     f.line(cat("_Pragma(\"unroll ", s.unroll, "\")"));
   else if (is_short)
-    f.line(cat("_Pragma(\"unroll ", !stores && chases(f, s.body) ? 8 : std::clamp(wanted / bytes, 2, 8), "\")"));
+    f.line(cat("_Pragma(\"unroll ", unrolled_serial(f, s.body, bytes, stores), "\")"));
   open_loop(f, s, 1);
+  const bool around = std::exchange(f.ahead, f.ahead || (stores && is_short));
   emit_block(f, s.body);
+  f.ahead = around;
   move_pointers(f, pointers);
   f.close();
 }
@@ -152,7 +169,7 @@ std::int64_t bytes_of_written_out(const function_emitter& f, const ir::statement
 }
 
 // Iterations of a vector loop written one after the other: so many that a thread has 32 bytes under way, of halves as
-// of others.
+// of others; four times as many where one block alone joins what all have left.
 int unrolled(const function_emitter& f, const ir::statement& s) {
   int bytes = 8;
   for (const ir::statement& inner : s.body)
@@ -170,6 +187,7 @@ int unrolled(const function_emitter& f, const ir::statement& s) {
     const std::int64_t of_loops = bytes_of_written_out(f, s);
     return of_loops == 0 ? 1 : static_cast<int>(std::clamp<std::int64_t>((32 + of_loops - 1) / of_loops, 1, 4));
   }
+  if (f.follows) return std::clamp(4 * loads / f.held(s.lanes), 1, 16);
   // Shared memory holds few groups as wide: the more each has under way.
   return std::clamp(loads / f.held(s.lanes), 1, f.place.group >= 256 ? 8 : 4);
 }

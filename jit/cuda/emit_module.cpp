@@ -17,51 +17,6 @@ namespace {
 constexpr int common_words = 4;           // those that are no slot's
 constexpr std::int64_t most_words = 500;  // a parameter may have 4 KB
 
-std::vector<bool> written_checks(const ir::module& m, const ir::block& body, std::vector<bool> found) {
-  for (const ir::statement& s : body) {
-    if (s.kind == ir::statement_kind::store && m.buffers[static_cast<std::size_t>(s.target)].where == ir::role::check)
-      found[static_cast<std::size_t>(s.target)] = true;
-    found = written_checks(m, s.body, std::move(found));
-  }
-  return found;
-}
-
-// The checks of a kernel, or of one that follows in its text, found nothing.
-std::string none_found(const function_emitter& f, const std::vector<bool>& own) {
-  std::string none;
-  for (std::size_t b = 0; b < own.size(); ++b) {
-    const auto slot = static_cast<std::size_t>(f.m.buffers[b].slot);
-    if (own[b]) none += cat(" *(i64*)words.w[", f.words.first_word[slot], "] = MOST;");
-  }
-  return none;
-}
-constexpr const char* end_of_skip = " /* skipped */ }";
-
-// Where one of the checks before holds a position, this kernel does nothing but say so, and that its own checks found
-// none.
-void emit_skip(function_emitter& f, const std::vector<bool>& before, const std::vector<bool>& own) {
-  std::string failed, which, none = none_found(f, own);
-  int ordinal = 0;
-  for (std::size_t b = 0; b < before.size(); ++b) {
-    if (f.m.buffers[b].where != ir::role::check) continue;
-    const std::string slot =
-        cat("*(i64*)words.w[", f.words.first_word[static_cast<std::size_t>(f.m.buffers[b].slot)], "]");
-    if (before[b]) {
-      failed += cat(failed.empty() ? "" : " || ", slot, " != MOST");
-      which += cat(slot, " != MOST ? fail(words.w[1], words.w[2], ", ordinal, ", ", slot, ") : ");
-    }
-    ++ordinal;
-  }
-  if (const std::int32_t off = f.kernel.switched_off; off >= 0)
-    none += cat(" *(", stored_type(f.buffer(off).type), "*)words.w[",
-                f.words.first_word[static_cast<std::size_t>(f.buffer(off).slot)], "] = 0;");
-  if (failed.empty()) return;
-  f.open(cat("if (", failed, ")"));
-  f.line(cat("if (blockIdx.x == 0 && threadIdx.x == 0) { ", which, "(void)0;", none, end_of_skip));
-  f.line("return;");
-  f.close();
-}
-
 void emit_locals(function_emitter& f) {
   const layout& p = f.place;
   if (p.local_bytes == 0) return;
@@ -157,14 +112,17 @@ void emit_kernel(function_emitter& f, const launch& l, const std::vector<bool>& 
 }
 
 // May a kernel of one group be done by the last block of the one before? Who looks at checks must see them all, so
-// nothing follows where they are written.
-bool may_follow(const launch& l, const ir::kernel& k, const layout& p) {
-  return p.single && !l.single && !l.writes_checks && l.promised == k.promised;
+// nothing but other checks follows where they are written.
+bool may_follow(const launch& l, const ir::kernel& k, const layout& p, bool checks) {
+  if (!p.single || l.promised != k.promised || (l.single && p.group > l.threads)) return false;
+  return l.writes_checks ? checks : !l.single || checks;
 }
 std::int64_t shared_of(const layout& p) { return p.group == 1 || p.in_scratch ? 0 : p.groups() * p.local_bytes; }
 
 // A group beyond a warp is all of the block, whatever it would have liked: no order depends on it.
-void emit_following(function_emitter& f, const launch& l, int arrival) {
+// failed: of checks that the launch has written; then this one's find nothing, and it does nothing else.
+void emit_following(function_emitter& f, const launch& l, int arrival, const std::string& failed,
+                    const std::string& none) {
   if (f.place.group > 32) f.place.group = l.threads;
   f.place.threads = f.place.group;
   f.follows = true;
@@ -174,12 +132,19 @@ void emit_following(function_emitter& f, const launch& l, int arrival) {
     f.line(cat("if (!is_last(words.w[3] + 4 * ", arrival, ")) return;"));
   else
     f.line("__syncthreads();");
+  if (!failed.empty()) {
+    f.open(cat("if (", failed, ")"));
+    f.line(cat("if (threadIdx.x == 0) {", none, " }"));
+    f.close();
+    f.open("else");
+  }
   emit_threads(f);
   if (f.place.group < l.threads) f.open("if (threadIdx.x < T)");
   emit_locals(f);
   declare_buffers(f);
   emit_tiles(f);
   if (f.place.group < l.threads) f.close();
+  if (!failed.empty()) f.close();
   f.close();
 }
 
@@ -257,6 +222,7 @@ struct module_emitter {
   std::int64_t shared = 0;                                         // memory of its blocks
   int arrivals_elsewhere = 0;                                      // of kernels that programs share
   std::vector<bool> before = std::vector<bool>(m.buffers.size());  // checks
+  std::vector<bool> written = {};                                  // checks, in the open launch
 
   void close() {
     if (open) functions.back() += "}\n";
@@ -281,8 +247,10 @@ struct module_emitter {
                        .made = {},
                        .extents = extents};
     const std::vector<bool> own = written_checks(m, k.body, std::vector<bool>(m.buffers.size()));
-    if (open && may_follow(made.launches.back(), k, f.place) && shared + shared_of(f.place) <= to.shared_bytes / 2)
-      return follow(f, own);
+    const bool checks = std::find(own.begin(), own.end(), true) != own.end();
+    if (open && may_follow(made.launches.back(), k, f.place, checks) &&
+        shared + shared_of(f.place) <= to.shared_bytes / 2)
+      return follow(f, own, checks);
     close();
     launch l;
     l.name = identifier(cat(m.name, "_", n, "_", k.name));
@@ -292,7 +260,7 @@ struct module_emitter {
     l.count = f.place.single ? std::optional(shapes::amount(1)) : f.place.tiles;
     l.scratch_bytes = f.place.scratch_bytes();
     l.shared_bytes = f.place.dynamic ? shared_of(f.place) : 0;
-    l.writes_checks = std::find(own.begin(), own.end(), true) != own.end();
+    l.writes_checks = checks;
     l.promised = k.promised;
     for (const ir::statement* s : f.place.shared)
       l.loops.push_back({s->low, s->high, s->how_loop == ir::loop_kind::vector ? s->lanes : 1});
@@ -301,18 +269,22 @@ struct module_emitter {
     followed = false;
     shared = shared_of(f.place);
     emit_kernel(f, l, before, own);
+    written = own;
     for (std::size_t b = 0; b < own.size(); ++b) before[b] = before[b] || own[b];
     functions.push_back(std::move(f.text));
     made.launches.push_back(std::move(l));
   }
-  void follow(function_emitter& f, const std::vector<bool>& own) {
+  void follow(function_emitter& f, const std::vector<bool>& own, bool checks) {
     launch& l = made.launches.back();
     std::string& text = functions.back();
     if (const auto at = text.find(end_of_skip); at != std::string::npos) text.insert(at, none_found(f, own));
-    l.writes_checks = std::find(own.begin(), own.end(), true) != own.end();
-    for (std::size_t b = 0; b < own.size(); ++b) before[b] = before[b] || own[b];
+    l.writes_checks = l.writes_checks || checks;
     shared += shared_of(f.place);
-    emit_following(f, l, followed ? -1 : made.arrivals++);
+    emit_following(f, l, followed || l.single ? -1 : made.arrivals++, failed_of(f, written), none_found(f, own));
+    for (std::size_t b = 0; b < own.size(); ++b) {
+      before[b] = before[b] || own[b];
+      written[b] = written[b] || own[b];
+    }
     l.scratch_bytes = std::max(l.scratch_bytes, f.place.scratch_bytes());
     followed = true;
     text += f.text;

@@ -257,9 +257,62 @@ void emit_accumulator(function_emitter& f, ir::value id) {
   f.each(lanes, cat("a", id, "[", f.lane_k(lanes), "] = ", none, ";"));
 }
 
+namespace {
+
+bool combines_into(const ir::statement& s, ir::value cell) {
+  if (s.kind == ir::statement_kind::combine && s.target_value == cell) return true;
+  return std::ranges::any_of(s.body, [&](const ir::statement& inner) { return combines_into(inner, cell); });
+}
+
+// Have all live lanes of a thread been combined into equally often, before each combination? Those of an accumulator
+// made within the loop are all combined; of others only the last vector has dead lanes, if the loop runs once.
+bool lanes_are_even(const function_emitter& f, ir::value cell) {
+  if (f.born_in[static_cast<std::size_t>(cell)] == f.vector_loop) return true;
+  const auto is_in = [&](const ir::statement& s) { return combines_into(s, cell); };
+  const ir::block& around = *f.home[static_cast<std::size_t>(cell)];
+  const auto only = std::ranges::find_if(around, is_in);
+  return !f.backward && only != around.end() && only->kind == ir::statement_kind::loop &&
+         only->loop == f.vector_loop && std::find_if(only + 1, around.end(), is_in) == around.end();
+}
+
+// Does component k of a state depend on nothing but itself?
+bool is_by_itself(const ir::own_fold& fold, std::int32_t k) {
+  const auto is_own = [&](std::int32_t x) { return x >= 2 * fold.width || x % fold.width == k; };
+  return is_own(fold.result) &&
+         std::ranges::all_of(fold.steps, [&](const ir::fold_step& s) { return std::ranges::all_of(s.args, is_own); });
+}
+
+// The component that is the same in all lanes of a thread, as a count of terms is; -1: none. What follows from it
+// alone, as a count's reciprocal, is then computed once for them.
+std::int32_t component_of_all(const function_emitter& f, const ir::statement& s) {
+  const ir::instruction& a = f.instruction(s.target_value);
+  const int width = width_of(f, a.fold);
+  if (!a.vector || width < 2 || f.held(f.lanes) < 2 || s.mask != ir::none || !f.within.empty() ||
+      !lanes_are_even(f, s.target_value))
+    return -1;
+  for (std::int32_t k = 0; k < width; ++k) {
+    const ir::value term = k == 0 ? s.stored : s.more[static_cast<std::size_t>(k) - 1];
+    const auto n = static_cast<std::size_t>(own_number(a.fold) + k);
+    if (!f.instruction(term).vector && is_by_itself(f.m.folds[n], k)) return k;
+  }
+  return -1;
+}
+
+// The cell with that component taken from `all`.
+std::string with_component(const function_emitter& f, const ir::instruction& a, const std::string& cell,
+                           std::int32_t component) {
+  std::string out = cat(cell_type(f, a), "{");
+  for (std::int32_t k = 0; k < width_of(f, a.fold); ++k)
+    out += cat(k ? ", " : "", k == component ? "all" : cat(cell, ".v", k));
+  return out + "}";
+}
+
+}  // namespace
+
 void emit_combine(function_emitter& f, const ir::statement& s) {
   const ir::instruction& i = f.instruction(s.target_value);
   const std::string cell = i.vector ? cat("a", s.target_value, "[", f.lane_k(f.lanes), "]") : cat("a", s.target_value);
+  const std::int32_t of_all = component_of_all(f, s);
   std::string next;
   if (s.fma) {
     const ir::instruction& product = f.instruction(s.stored);
@@ -269,17 +322,20 @@ void emit_combine(function_emitter& f, const ir::statement& s) {
     for (const ir::value v : s.more) x += cat(", ", f.ref(v));
     if (s.position != ir::none) x += cat(", ", f.ref(s.position));
     if (s.position != ir::none || !s.more.empty()) x = cat(cell_type(f, i), "{", x, "}");
-    next = cat(functor(i.fold), "::of(", s.earlier ? x : cell, ", ", s.earlier ? cell : x, ")");
+    const std::string own = of_all < 0 ? cell : with_component(f, i, cell, of_all);
+    next = cat(functor(i.fold), "::of(", s.earlier ? x : own, ", ", s.earlier ? own : x, ")");
   }
   std::string when = f.within;
   const auto also = [&](const std::string& each) { when = when.empty() ? each : cat("(", when, " & ", each, ")"); };
   if (s.mask != ir::none) also(f.ref(s.mask));
   if (i.vector && !f.all_live && f.born_in[static_cast<std::size_t>(s.target_value)] != f.vector_loop) also(f.live());
   const std::string line = cat(when.empty() ? "" : cat("if (", when, ") "), cell, " = ", next, ";");
-  if (i.vector)
-    f.each(f.lanes, line);
-  else
-    f.line(line);
+  if (!i.vector) return f.line(line);
+  if (of_all < 0) return f.each(f.lanes, line);
+  f.open("");
+  f.line(cat("const auto all = a", s.target_value, "[0].v", of_all, ";"));
+  f.each(f.lanes, line);
+  f.close();
 }
 
 void emit_read(function_emitter& f, ir::value id) {
@@ -295,11 +351,6 @@ void emit_read(function_emitter& f, ir::value id) {
 }
 
 namespace {
-
-bool combines_into(const ir::statement& s, ir::value cell) {
-  if (s.kind == ir::statement_kind::combine && s.target_value == cell) return true;
-  return std::ranges::any_of(s.body, [&](const ir::statement& inner) { return combines_into(inner, cell); });
-}
 
 // The fold in the same block that has another value of this state; none: there is none since it changed.
 ir::value folded_before(const function_emitter& f, ir::value id) {

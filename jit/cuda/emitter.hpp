@@ -140,6 +140,17 @@ struct function_emitter {
   std::string live() const { return held(lanes) > 1 ? "live[k]" : "live[0]"; }
 };
 
+// emit_checks.cpp
+// The checks that a body writes, and those that were found before.
+std::vector<bool> written_checks(const ir::module& m, const ir::block& body, std::vector<bool> found);
+// The checks of a kernel, or of one that follows in its text, found nothing.
+std::string none_found(const function_emitter& f, const std::vector<bool>& own);
+// What says that one of them found something; empty: there is none.
+std::string failed_of(const function_emitter& f, const std::vector<bool>& checks);
+// What stands at the end of a skip's line: checks of kernels that follow are put before it.
+inline constexpr const char* end_of_skip = " /* skipped */ }";
+void emit_skip(function_emitter& f, const std::vector<bool>& before, const std::vector<bool>& own);
+
 // emit_block.cpp
 void emit_block(function_emitter& f, const ir::block& b);
 // What a vector loop's body is emitted between, where its counter is known: which lanes a thread has, and which are

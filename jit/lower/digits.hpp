@@ -30,23 +30,27 @@ range part_of(ir::block_builder& b, ir::value tile, ir::value size, ir::value fi
 // How many there are to sort: none, if there is no room for all.
 ir::value listed_of(ir::block_builder& b, const index_memory& memory, ir::value room);
 
-ir::value last_digit(ir::block_builder& b, ir::value key);
+ir::value last_digit(ir::block_builder& b, ir::value key, int bits);
 // top: the weight of the first digit, to where the last one moves.
-ir::value moved_digit(ir::block_builder& b, ir::value key, ir::value top);
+ir::value moved_digit(ir::block_builder& b, ir::value key, int bits, ir::value top);
 
 // What a tile has of each digit: first how many, then where the next one goes. Digits are vectors, one a lane, and
 // those whose mask is false are none.
-std::int32_t counters(ir::module& m);
-void clear_digits(ir::block_builder& b, std::int32_t own);
-void count_digits(ir::block_builder& b, std::int32_t own, ir::value digit, ir::value mask);
-ir::value next_places(ir::block_builder& b, std::int32_t own, ir::value digit, ir::value mask);
+struct digit_counters {
+  std::int32_t buffer;
+  int bits;  // of a digit
+};
+digit_counters counters(ir::module& m, int bits);
+void clear_digits(ir::block_builder& b, const digit_counters& own);
+void count_digits(ir::block_builder& b, const digit_counters& own, ir::value digit, ir::value mask);
+ir::value next_places(ir::block_builder& b, const digit_counters& own, ir::value digit, ir::value mask);
 // The table of all tiles' counters in `memory`, digit by digit, and a tile of those; sums: what each group of entries
 // stands behind.
 struct counts_table {
   index_memory memory;
   ir::value counts, tile, tiles, sums = ir::none;
 };
-void store_digits(ir::block_builder& b, std::int32_t own, const counts_table& t);
-void load_digits(ir::block_builder& b, std::int32_t own, const counts_table& t);
+void store_digits(ir::block_builder& b, const digit_counters& own, const counts_table& t);
+void load_digits(ir::block_builder& b, const digit_counters& own, const counts_table& t);
 
 }  // namespace sheaf::inline v0_1::lower

@@ -11,7 +11,6 @@
 
 namespace sheaf::inline v0_1::lower {
 
-using plan::digits;
 using plan::sort_step;
 
 namespace {
@@ -38,7 +37,7 @@ struct sort_lowering {
 
   // Tells those that follow whether the sort runs.
   void count() const {
-    const std::int32_t own = counters(k.code);
+    const digit_counters own = counters(k.code, f.digit_bits);
     const ir::value all = iterations(), one = top.block->i64(1);
     scope task(top, top.block->loop(ir::loop_kind::parallel, "tile", top.block->i64(0),
                                      top.block->emit(op::maximum, {all, one})));
@@ -50,7 +49,7 @@ struct sort_lowering {
     scope some(task, b.guard(b.emit(op::less, {tile, all})));
     clear_digits(*some.block, own);
     each_of_tile(some, tile, [&](scope& in, ir::value x, ir::value listed) {
-      count_digits(*in.block, own, last_digit(*in.block, x), listed);
+      count_digits(*in.block, own, last_digit(*in.block, x, own.bits), listed);
     });
     store_digits(*some.block, own, {memory, counts, tile, tiles});
     some.close();
@@ -58,7 +57,7 @@ struct sort_lowering {
   }
 
   void place() const {
-    const std::int32_t own = counters(k.code);
+    const digit_counters own = counters(k.code, f.digit_bits);
     const ir::value room = k.emit(f.room, top), sums = k.emit(plan::sums_at(k.g, f), top);
     scope task(top, top.block->loop(ir::loop_kind::parallel, "tile", top.block->i64(0), iterations()));
     ir::block_builder& b = *task.block;
@@ -69,14 +68,15 @@ struct sort_lowering {
     some.close();
     task.close();
   }
-  void place_lanes(scope& in, ir::value x, ir::value listed, std::int32_t own, ir::value room) const {
+  void place_lanes(scope& in, ir::value x, ir::value listed, const digit_counters& own,
+                   ir::value room) const {
     ir::block_builder& b = *in.block;
     const auto put = [&](ir::value place, ir::value what) {
       memory.store(b, place, what, ir::access::gather, listed);
     };
-    const ir::value n = next_places(b, own, last_digit(b, x), listed);
+    const ir::value n = next_places(b, own, last_digit(b, x, own.bits), listed);
     const ir::value top_digit = b.i64(plan::weight_of_first(f));
-    put(sum(b, b.i64(plan::keys_at), n), moved_digit(b, x, top_digit));
+    put(sum(b, b.i64(plan::keys_at), n), moved_digit(b, x, own.bits, top_digit));
     for (std::size_t p = 0; p < static_cast<std::size_t>(f.planes); ++p) {
       const ir::value found = list.index(in, p);
       if (plan::fills_list(f, 0)) {
@@ -166,6 +166,7 @@ std::vector<Number> kernel_lowering::numbers_of_sort(const stage& s, const plan:
   set(sort_number::room, room);
   set(sort_number::tiles, tiles);
   set(sort_number::size, f.tile);
+  const std::int64_t digits = plan::digits_of(f);
   set(sort_number::entries, tiles * digits);
   set(sort_number::groups, whole_quotient(tiles * digits + plan::counts_at_once - 1, plan::counts_at_once));
   set(sort_number::counts, known_value(plan::counts_at(g, f)));
@@ -193,8 +194,12 @@ std::shared_ptr<const ir::shared_call> kernel_lowering::sort_call(const stage& s
   const auto [first, end] = kernels_of(one.step);
   const bool to_list = one.step != sort_step::place || plan::fills_list(s.sort, one.pass);
   const std::int32_t memory = buffers.at(s.sort.memory), array = buffers.at(s.define);
-  ir::shared_call call{.of = &sort_kernels(g.type(s.sort.memory)), .first = first, .end = end, .given = {},
-                       .numbers = {}, .formulas = {}};
+  ir::shared_call call{.of = &sort_kernels(g.type(s.sort.memory), s.sort.digit_bits),
+                       .first = first,
+                       .end = end,
+                       .given = {},
+                       .numbers = {},
+                       .formulas = {}};
   call.given = {memory, to_list ? memory : array, to_list ? array : memory};
   call.numbers = numbers_of_sort<std::int64_t>(s, one, [&](node_id n) { return known.exact(n).value(); });
   call.formulas = numbers_of_sort<shapes::amount>(s, one, [&](node_id n) { return known.value(n).value(); });

@@ -3,6 +3,10 @@
 // after all of them keys are as they were.
 #include <sheaf/jit/lower/sort_kernels.hpp>
 
+#include <map>
+#include <mutex>
+#include <string>
+
 #include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/jit/lower/digits.hpp>
 #include <sheaf/jit/plan/algorithms/sort/sort.hpp>
@@ -13,7 +17,6 @@ namespace sheaf::inline v0_1::lower {
 
 namespace {
 
-using plan::digits;
 using number = sort_number;
 
 using tuning::sort::group_lanes, tuning::sort::usual_places;
@@ -23,6 +26,7 @@ ir::value told(ir::block_builder& b, number n) { return b.extent(sort_numbers, s
 // The kernels of a module, whose numbers have one type.
 struct kernel_writer {
   ir::module& code;
+  int bits;  // of a digit
   index_memory memory = indices_in(code, sort_memory), from = indices_in(code, sort_from),
                to = indices_in(code, sort_to);
 
@@ -69,12 +73,12 @@ struct kernel_writer {
   }
 
   void count(scope& top) {
-    const std::int32_t own = counters(code);
+    const digit_counters own = counters(code, bits);
     each_task(top, "tile", number::tiles, [&](scope& task, ir::value tile) {
       ir::block_builder& b = *task.block;
       clear_digits(b, own);
       each_place(task, tile, [&](ir::block_builder& c, ir::value n) {
-        count_digits(c, own, last_digit(c, keys_in(c, number::old_keys, n)), ir::none);
+        count_digits(c, own, last_digit(c, keys_in(c, number::old_keys, n), bits), ir::none);
       });
       store_digits(b, own, {memory, told(b, number::counts), tile, told(b, number::tiles)});
     });
@@ -114,15 +118,15 @@ struct kernel_writer {
   }
 
   void place(scope& top) {
-    const std::int32_t own = counters(code);
+    const digit_counters own = counters(code, bits);
     each_task(top, "tile", number::tiles, [&](scope& task, ir::value tile) {
       ir::block_builder& b = *task.block;
       const counts_table table{memory, told(b, number::counts), tile, told(b, number::tiles), told(b, number::sums)};
       load_digits(b, own, table);
       each_place(task, tile, [&](ir::block_builder& c, ir::value n) {
         const ir::value x = keys_in(c, number::old_keys, n);
-        const ir::value next = next_places(c, own, last_digit(c, x), ir::none);
-        const ir::value moved = moved_digit(c, x, told(c, number::top));
+        const ir::value next = next_places(c, own, last_digit(c, x, bits), ir::none);
+        const ir::value moved = moved_digit(c, x, bits, told(c, number::top));
         memory.store(c, sum(c, told(c, number::keys), next), moved, ir::access::gather);
         ir::block_builder d = c.loop(ir::loop_kind::serial, "plane", c.i64(0), told(c, number::planes));
         const ir::value p = d.counter();
@@ -207,9 +211,10 @@ struct kernel_writer {
   }
 };
 
-ir::shared_module made(element type) {
+ir::shared_module made(element type, int bits) {
   ir::shared_module s;
   s.code.name = type == element::i64 ? "sheaf_sort" : "sheaf_sort32";
+  if (bits != tuning::sort::digit_bits) s.code.name += "_by" + std::to_string(bits);
   for (const char* name : {"memory", "from", "to", "numbers"}) {
     const int slot = static_cast<int>(s.code.buffers.size());
     ir::add_buffer(s.code, {.name = name,
@@ -228,7 +233,7 @@ ir::shared_module made(element type) {
                  {"ends", &kernel_writer::ends},   {"last", &kernel_writer::last},
                  {"farthest", &kernel_writer::farthest}, {"reach", &kernel_writer::reach},
                  {"first", &kernel_writer::first}};
-  kernel_writer writer{s.code};
+  kernel_writer writer{s.code, bits};
   for (const auto& each : kernels) {
     ir::kernel_builder builder(each.name);
     scope top(builder.top());
@@ -239,17 +244,19 @@ ir::shared_module made(element type) {
   s.typical.assign(static_cast<std::size_t>(number::count_), usual_places);
   s.typical[static_cast<std::size_t>(number::tiles)] = usual_places / plan::least_tile;
   s.typical[static_cast<std::size_t>(number::groups)] =
-      usual_places / plan::least_tile * digits / plan::counts_at_once;
+      usual_places / plan::least_tile * (std::int64_t{1} << bits) / plan::counts_at_once;
   if (runtime::current_settings().verify) ir::verify(s.code);
   return s;
 }
 
 }  // namespace
 
-const ir::shared_module& sort_kernels(element type) {
-  static const ir::shared_module& wide = *new ir::shared_module(made(element::i64));
-  static const ir::shared_module& narrow = *new ir::shared_module(made(element::u32));
-  return type == element::i64 ? wide : narrow;
+const ir::shared_module& sort_kernels(element type, int bits) {
+  static std::mutex lock;
+  static auto& all = *new std::map<std::pair<element, int>, ir::shared_module>;
+  const std::lock_guard guard(lock);
+  const auto found = all.find({type, bits});
+  return found != all.end() ? found->second : all.emplace(std::pair(type, bits), made(type, bits)).first->second;
 }
 
 }  // namespace sheaf::inline v0_1::lower

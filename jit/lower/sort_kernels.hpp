@@ -34,7 +34,7 @@ enum class sort_kernel : std::int32_t { count, prefix, sums, place, ends, last, 
 // Their buffers: the sort's memory; what indices are taken from; what they are put to, or the list; the numbers.
 inline constexpr std::int32_t sort_memory = 0, sort_from = 1, sort_to = 2, sort_numbers = 3;
 
-// type: of the numbers in the first three.
-const ir::shared_module& sort_kernels(element type);
+// type: of the numbers in the first three; bits: of a digit.
+const ir::shared_module& sort_kernels(element type, int bits);
 
 }  // namespace sheaf::inline v0_1::lower

@@ -93,6 +93,7 @@ void kernel_lowering::task(const plan::kernel_plan& k, scope& s, const range* ch
     case plan::way::pair_tiles: return pair_tiles(k, s, chunk);
     case plan::way::sweep: return sweep(*stages.front(), s, *chunk);
     case plan::way::space:
+    case plan::way::tile_starts:
     case plan::way::tiles:
     case plan::way::map:
     case plan::way::partial: break;
@@ -224,7 +225,7 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   if (stages.front()->sort.passes > 0) return part_of_sort(k, *stages.front());
   ir::kernel_builder builder(k.name);
   scope top(builder.top());
-  if (stages.front()->how == plan::way::tiles) {
+  if (stages.front()->how == plan::way::tiles || stages.front()->how == plan::way::tile_starts) {
     fold_by_tiles(*stages.front(), k.part, top);
     return std::move(builder).finish();
   }

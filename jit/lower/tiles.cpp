@@ -327,12 +327,12 @@ void tiles_lowering::join() {
 void kernel_lowering::fold_by_tiles(const stage& s, int part, scope& top) {
   const plan::tile_form& f = s.tiles();
   const ir::value slices = emit(g.arg(f.slice, 1), top), tiles = emit(plan::tiles_of(g, f), top);
-  const bool folds = f.reduce != no_node;
-  tiles_lowering one{*this,  s,    f, top, buffers.at(f.firsts), folds ? buffers.at(f.parts) : -1,
+  const bool finds = s.how == plan::way::tile_starts, folds = f.reduce != no_node;
+  tiles_lowering one{*this,  s,    f, top, buffers.at(finds ? s.define : f.firsts), folds ? buffers.at(f.parts) : -1,
                      folds ? monoid_of(g, f.reduce) : monoid::sum, slices, tiles};
-  if (part == 0) return one.find();
+  if (finds) return one.find();
   if (!folds) return one.store_rows();
-  if (part == 2) return one.join();
+  if (part == 1) return one.join();
   f.columns == no_node ? one.fold_tile() : one.fold_columns();
 }
 

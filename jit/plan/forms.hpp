@@ -45,6 +45,7 @@ struct sort_form {
   int planes = 1;               // indices of a place
   element type = element::i64;  // of all numbers, the list's too: u32 where each is known to fit 31 bits
   int passes = 0;               // 0: the list is not sorted so
+  int digit_bits = 8;           // of a key, that a pass sorts by
 };
 
 struct sort_part;
@@ -186,9 +187,9 @@ struct sweep_form {
 // Slices m cover rows [low(m), high(m)) of [0, rows), each from where the one before ends. Tasks own tiles of `size`
 // rows, however long the slices are: a tile folds what it has of each slice by one pass of folds that begin anew at
 // each slice, and stores those that lie in it. Of one that began before, and one that goes on after it, it stores the
-// parts, which are then joined in the order of tiles. `firsts` holds for each tile the first slice that ends after the
-// tile's first row, and for the end all slices; `parts` for each tile the fold of what goes on (0), and of what ends
-// in it but began before (1).
+// parts, which are then joined in the order of tiles. `firsts`, a stage that others of the same slices and tiles read
+// as well, holds for each tile the first slice that ends after the tile's first row, and for the end all slices;
+// `parts` for each tile the fold of what goes on (0), and of what ends in it but began before (1).
 // Or each row has a value of its own, of its slice: it is stored as the tile walks, and `rest` where no slice has the
 // row.
 struct tile_form {

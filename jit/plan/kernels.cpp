@@ -209,8 +209,9 @@ void order_by_cost(const read_table& table, std::vector<stage>& stages) {
 // The kernels of a stage that takes several; none: it is one, or shares one.
 std::vector<const char*> parts_by_name(const stage& s) {
   if (s.atomic) return {"fill", "add"};
-  if (s.how == way::tiles && s.tiles().reduce == no_node) return {"find", "rows"};
-  if (s.how == way::tiles) return {"find", "fold", "join"};
+  if (s.how == way::tile_starts) return {"find"};
+  if (s.how == way::tiles && s.tiles().reduce == no_node) return {"rows"};
+  if (s.how == way::tiles) return {"fold", "join"};
   if (s.inverse.parts.array != no_node) return {"parts", "join", "rows"};
   if (s.how == way::inverse_index && s.inverse.blocks > 0) return {"count", "positions", "place"};
   std::vector<const char*> names;

@@ -14,7 +14,7 @@ namespace {
 // Stages that are made whole, by the rule that needs them.
 bool is_ready(const stage& s) {
   return s.how == way::lists || s.how == way::inverse_index || s.how == way::endpoints || s.how == way::sweep ||
-         s.how == way::space;
+         s.how == way::space || s.how == way::tile_starts;
 }
 
 class materialising {

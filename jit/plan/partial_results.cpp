@@ -7,6 +7,7 @@
 #include <sheaf/jit/plan/cuts.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -94,7 +95,12 @@ bool partial_results::choose() {
   inner_ = elements_ * nested / known_.trips(cut_);
   const amount row_cost = elements_ * within / known_.trips(cut_) * max(1, min(results_, blocks::most_results));
   const double wanted = known_.tasks(blocks::enough_tasks);
-  while (block_ * row_cost < known_.elements(blocks::block_elements) ||
+  // A GPU's blocks are shorter where they would be too few.
+  const auto few = [&] {
+    return known_.for_groups() && block_ >= tuning::grid::warp && block_ * row_cost >= blocks::least_of_group &&
+           known_.trips(cut_) * max(1, results_) < 2 * block_ * tuning::tasks::warps_of_gpu;
+  };
+  while ((block_ * row_cost < known_.elements(blocks::block_elements) && !few()) ||
          (known_.for_groups() && known_.trips(cut_) * max(1, results_ / blocks::many_results) > block_ * wanted))
     block_ *= 2;
   // Within outer loops a block is a part of each of their rows.

@@ -29,6 +29,7 @@ enum class way : std::uint8_t {
   sweep,      // many overlapping slices: one pass down the rows, see `sweep_form`
   space,      // room that another stage fills
   inverse_index,  // the updates of a scatter by the chunk of rows they go to, see `inverse_index_form`
+  tile_starts,    // the first slice of each tile of rows, see `tile_form`
   tiles,          // slices that follow each other, by tiles of rows of one size, see `tile_form`
   pair_tiles,     // folds of values that are reductions of a pair each, see `pair_tile_form`
 };

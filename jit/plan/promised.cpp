@@ -8,7 +8,9 @@ namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-bool is_list(const stage& s) { return s.how == way::lists || s.how == way::endpoints || s.how == way::inverse_index; }
+bool is_list(const stage& s) {
+  return s.how == way::lists || s.how == way::endpoints || s.how == way::inverse_index || s.how == way::tile_starts;
+}
 
 class marking {
  public:

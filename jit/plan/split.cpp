@@ -213,7 +213,8 @@ class splitting : partial_results {
 };
 
 // Partial results of few results, joined by the tasks that those have, would leave a GPU idle: so many are joined some
-// at a time first, which makes one launch more. no_node: they are not.
+// at a time first, which makes one launch more; of one result, which one block joins, as many as are worth blocks.
+// no_node: they are not.
 node_id joined_in_steps(const context& c, node_id n, const stage& s) {
   const auto& [g, known, before] = c;
   if (!known.for_groups() || row(monoid_of(g, n)).position || g[n].count != 3 || !is_true(g, g.arg(n, 1)) ||
@@ -221,8 +222,9 @@ node_id joined_in_steps(const context& c, node_id n, const stage& s) {
     return no_node;
   const node_id over = g.arg(n, 2);
   const amount parts = known.trips(over), results = known.trips(g.free[n]), warps = results / tuning::grid::warp;
-  if (parts < blocks::joined_from || !known.starves(warps, warps * parts / blocks::joined_at_once, parts * results))
-    return no_node;
+  const bool few = known.starves(warps, warps * parts / blocks::joined_at_once, parts * results);
+  const bool of_one_block = results <= 1 && parts >= blocks::from;
+  if (parts < blocks::joined_from || (!few && !of_one_block)) return no_node;
   const row_blocks rows = blocks_of(g, n, over, blocks::joined_at_once);
   replacement put(g, proofs::kept);
   put.add(over, rows.part);

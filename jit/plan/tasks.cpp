@@ -40,6 +40,11 @@ void narrow_lanes(const facts& known, stage& s) {
     s.lanes /= 2;
 }
 
+// May a task take twice its lanes? On a GPU not if there would be too few tasks.
+bool may_double(const facts& known, const stage& s) {
+  return !known.for_groups() || known.trips(s.vector) >= 2 * known.enough_tasks() * static_cast<double>(s.task.chunk);
+}
+
 // On a GPU tasks have two dimensions: the vectors below a shared loop are tasks as well.
 bool are_tasks_below(const facts& known, const stage& s) {
   return known.for_groups() && s.loops.size() == 2 && s.loops.back() == s.vector && s.parallel == s.loops.front();
@@ -133,7 +138,8 @@ void share_map(graph& g, const facts& known, stage& s) {
   const bool follows = !known.for_groups() && each.open.is(1) && !is_constant(g, chunk);
   if (!follows) {
     const amount all = known.value(each.closed).value_or(1) * each.open;
-    while (static_cast<double>(s.task.chunk) * all < known.elements(sizes::elements)) s.task.chunk *= 2;
+    while (static_cast<double>(s.task.chunk) * all < known.elements(sizes::elements) && may_double(known, s))
+      s.task.chunk *= 2;
     chunk = integer(g, s.task.chunk);
   }
   const bool in_runs = s.loops.size() > 1 && s.loops.back() == s.vector && !s.short_rows;
@@ -250,6 +256,7 @@ void share_tasks(graph& g, const facts& known, stage& s) {
     case way::lists:
     case way::inverse_index:
     case way::space:
+    case way::tile_starts:
     case way::tiles: return;  // their lowering has kernels with tasks of their own
   }
 }

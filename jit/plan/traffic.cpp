@@ -43,6 +43,7 @@ class kernel_reads {
   const stage& at(int i) const { return plan_.at(i); }
 
   void stage_reads(const stage& s) {
+    if (s.how == way::tile_starts) return;  // a search reads little
     loops_ = {};
     for (const node_id idx : s.loops)
       if (idx != s.vector) loops_.insert(g_.ordinal(idx));

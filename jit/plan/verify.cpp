@@ -32,7 +32,7 @@ void check_form(const graph& g, const stage& s) {
   const std::size_t expected = s.how == way::scan                                ? stage_form(scan_form{}).index()
                                : s.how == way::window                            ? stage_form(window_form{}).index()
                                : s.how == way::sweep || s.how == way::endpoints ? stage_form(sweep_form{}).index()
-                               : s.how == way::tiles                             ? stage_form(tile_form{}).index()
+                               : s.how == way::tiles || s.how == way::tile_starts ? stage_form(tile_form{}).index()
                                : s.how == way::pair_tiles                        ? stage_form(pair_tile_form{}).index()
                                                                                  : 0;
   if (s.form.index() != expected) broken(g, s, "form", std::string("that of ") + way_name(s.how));

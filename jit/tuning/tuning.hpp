@@ -210,6 +210,7 @@ inline constexpr std::int64_t rows_of_a_slice = 48;             // rows; estimat
 namespace segmented_tiles {
 inline constexpr std::int64_t most_slices = std::int64_t{1} << 31;  // slices; limit: a tile counts by 32 bits
 inline constexpr double least_rows = 1 << 14;                        // rows; estimate: fewer do not pay three launches
+inline constexpr double of_search = 32;  // operations; estimate: of finding a tile's first slice
 }  // namespace segmented_tiles
 namespace range_scatter {
 inline constexpr double listed_from = 32768;        // elements; W4: of the result, fewer ask every slice
@@ -260,6 +261,9 @@ inline constexpr double seldom_from = 1024;  // updates of a row; estimate: few 
 namespace sort {
 inline constexpr std::int64_t most_places = 1 << 30;  // places; limit: counts are of 32 bits
 inline constexpr int digit_bits = 8;                  // bits; estimate: of a key that a pass sorts by
+inline constexpr int most_digit_bits = 11;            // bits; estimate: the same where that saves a pass; 8 KB a warp
+inline constexpr int most_bits = 32;                  // bits; limit: of all digits, where numbers are of 32
+inline constexpr std::int64_t entries_of_count = 4;   // numbers; estimate: moved for a count: written, summed, read
 inline constexpr std::int64_t least_tile = 256;       // places; estimate: of a warp's tile, 8 a thread
 inline constexpr std::int64_t most_tile = 4096;       // places; estimate: 32 a digit
 inline constexpr std::int64_t enough_tiles = 4096;    // tiles; estimate: warps that keep an H200 busy
@@ -324,6 +328,8 @@ inline constexpr std::size_t short_body = 24;      // statements; bench_nvrtc: a
 inline constexpr int most_pointers = 12;  // pointers; estimate: of a GPU's loop, two registers each
 inline constexpr std::int64_t most_predicated = 8;  // iterations; estimate: of a GPU's loop, written out as predicated
 inline constexpr int bytes_of_folds = 64; // bytes; estimate: under way in a GPU's thread that folds
+inline constexpr int bytes_of_few = 128;  // bytes; estimate: the same where threads are too few for a GPU
+inline constexpr int most_of_few = 32;    // iterations; estimate: of such a loop, written one after the other
 inline constexpr std::uint64_t short_row_of_lines = 512;  // bytes; bench_survey: longer: non-temporal in part
 inline constexpr std::int64_t longest_short = 1 << 30;  // iterations; limit: counted in 32 bits
 }  // namespace emit

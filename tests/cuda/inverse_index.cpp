@@ -46,7 +46,7 @@ values slices(std::int64_t count, std::int64_t rows, std::int64_t longest) {
 }
 
 TEST(lists, updates_of_one_and_more_digits) {
-  for (const std::int64_t rows : {1, 100, 1000, 20000})
+  for (const std::int64_t rows : {1, 100, 1000, 20000, 70000})  // of 8 bits, one of 10, two of 8, two of 9
     check_backends(first_order("gathered", gathered, x),
                    {{"x", floats(1, {rows, 3}, -1, 1)}, {"pick", integers({300, 9}, names(2700, rows))}});
 }
@@ -140,6 +140,21 @@ TEST(lists, after_a_wrong_subscript) {
   const bool by_kernels = emulated_machine::only().built();
   EXPECT_NE(said.find(by_kernels ? "check 0 failed at 77" : "expected a subscript from 0 to 999"), std::string::npos)
       << said;
+}
+
+// Checks of one block share a launch: subscripts that go by offsets are not asked where the offsets are wrong.
+TEST(lists, checks_of_a_launch_wait_for_each_other) {
+  const by_name kernels(words_of(embedding_bag(ids, x, offsets(off))), jit::backend::chosen);
+  std::string said;
+  try {
+    kernels({{"x", floats(1, {300, 8}, -1, 1)},
+             {"ids", integers({3000}, names(3000, 300))},
+             {"off", integers({4}, {0, 1 << 30, 20, 3000})}});
+  } catch (const std::exception& e) {
+    said = e.what();
+  }
+  const bool by_kernels = emulated_machine::only().built();
+  EXPECT_NE(said.find(by_kernels ? "check 0 failed at 1" : "offsets"), std::string::npos) << said;
 }
 
 }  // namespace

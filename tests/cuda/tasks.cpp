@@ -123,6 +123,55 @@ TEST(tasks, a_sort_has_numbers_of_32_bits_where_they_fit) {
   EXPECT_EQ(narrow(emitted_for({{1 << 20}, {1 << 20}}, bincount<65536>(n, z))), 5) << "two digits, and the ends";
   EXPECT_EQ(narrow(emitted_for({{1 << 20}, {1 << 20}}, bincount<(std::int64_t{1} << 32)>(n, z))), 0);
 }
+TEST(tasks, a_sort_has_longer_digits_where_they_save_a_pass) {
+  constexpr auto ids = tensor<"ids", std::int64_t, 1>;
+  constexpr auto t = axis<"t">;
+  constexpr auto picked = define<"picked">(t, j) = x(ids(t), j);
+  const auto plan_for = [&](std::int64_t rows, std::int64_t updates) {
+    return emitted_for({{updates}, {rows, 64}, {updates, 64}}, vjp(picked, x)).program.text;
+  };
+  EXPECT_NE(plan_for(1 << 20, 1 << 24).find("sorted by 2 digits of 10 bits"), std::string::npos);
+  EXPECT_NE(plan_for(1 << 16, 1 << 24).find("sorted by 2 digits of 8 bits"), std::string::npos);
+  EXPECT_NE(plan_for(1 << 24, 1 << 24).find("sorted by 3 digits of 8 bits"), std::string::npos);
+}
+TEST(tasks, checks_that_one_block_asks_share_a_launch) {
+  constexpr auto ids = tensor<"ids", std::int64_t, 1>;
+  constexpr auto off = tensor<"off", std::int64_t, 1>;
+  constexpr auto bags = embedding_bag<bag{.mode = bag_mode::sum}>(ids, x, offsets(off));
+  const emitted e = emitted_for({{1 << 22}, {65537}, {1 << 20, 64}}, bags);
+  int checks = 0;
+  for (const cuda::launch& l : e.code.launches) checks += l.writes_checks;
+  EXPECT_EQ(e.program.checks.size(), 5u);
+  EXPECT_EQ(checks, 3) << "of no loop, of offsets, of ids\n" << e.text;
+  EXPECT_NE(e.text.find("if (*(i64*)words.w["), std::string::npos) << "a check that reads by what another one asks";
+}
+// The text of the kernel whose name ends so.
+std::string kernel_of(const emitted& e, const std::string& name) {
+  const std::size_t from = e.text.find("_" + name + "(");
+  return from == std::string::npos ? "" : e.text.substr(from, e.text.find("__global__", from) - from);
+}
+TEST(loads, of_what_a_kernel_does_not_store_go_ahead_of_its_stores) {
+  const std::string text = kernel_of(emitted_for({{16384, 16384}}, cumsum(x, dim<0>)), "carried");
+  EXPECT_EQ(count(text, "__ldg(&"), 1) << "what the kernel before left, in a loop that stores\n" << text;
+  EXPECT_EQ(count(text, "_Pragma(\"unroll 4\")"), 1) << text;
+}
+TEST(loads, more_of_them_where_threads_are_few) {
+  const emitted e = emitted_for({{16384, 16384}}, sum(x, dim<0>));
+  EXPECT_EQ(count(kernel_of(e, "partial"), "_Pragma(\"unroll 2\")"), 1) << "64 bytes a thread\n" << e.text;
+  EXPECT_EQ(count(kernel_of(e, "sum_x"), "_Pragma(\"unroll 32\")"), 1) << "128 bytes a thread\n" << e.text;
+}
+TEST(tasks, short_vectors_are_tasks_where_those_are_few) {
+  const emitted e = emitted_for({{1 << 18}}, define<"doubled">(i) = w(i) + w(i));
+  EXPECT_EQ(e.code.launches[0].count, 4096) << "64 lanes each\n" << e.text;
+}
+TEST(states, share_what_counts_terms_among_the_lanes_of_a_thread) {
+  const emitted columns = emitted_for({{16384, 16384}}, var(x, dim<0>));
+  EXPECT_GE(count(columns.text, "const auto all = a"), 1) << columns.text;
+  const emitted of_rows = emitted_for({{16384, 16384}}, var(x, dim<1>));
+  EXPECT_GE(count(of_rows.text, "const auto all = a"), 1) << of_rows.text;
+  const emitted rows = emitted_for({{16384, 16384}}, logsumexp(x, dim<0>));
+  EXPECT_EQ(count(rows.text, "const auto all = a"), 0) << "a maximum is each lane's own\n" << rows.text;
+}
 TEST(addresses, one_pointer_and_a_short_counter_a_row) {
   const emitted e = emitted_for({{16384, 16384}}, sum(x, dim<1>));
   EXPECT_EQ(count(e.text, "_short += 256"), 1) << e.text;

@@ -162,6 +162,9 @@ TEST(tiles, are_for_slices_that_follow_each_other) {
   std::size_t folds = 0;
   for (std::size_t at = softmax.find("_fold"); at != std::string::npos; at = softmax.find("_fold", at + 1)) ++folds;
   EXPECT_EQ(folds, 2u) << "the maximum, and the sum about it\n" << softmax;
+  const std::size_t first = softmax.find("firsts_find");
+  EXPECT_NE(first, std::string::npos) << softmax;
+  EXPECT_EQ(softmax.find("_find", first + 11), std::string::npos) << "all tiles begin in the same slices\n" << softmax;
   // These may lie anywhere.
   EXPECT_NE(plan_of(words_of(segment_sum(z, bounds(cut))), 1 << 20).find("slices may overlap"), std::string::npos);
 }

@@ -8,6 +8,7 @@
 #include <sheaf/jit/ir/passes/interleave_kernels.hpp>
 #include <sheaf/jit/ir/passes/non_temporal_stores.hpp>
 #include <sheaf/jit/ir/passes/unroll_and_jam.hpp>
+#include <sheaf/jit/ir/passes/unswitch_loops.hpp>
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
 
@@ -449,6 +450,38 @@ TEST(unroll_and_jam, not_what_iterations_share) {
     EXPECT_EQ(text.find("_tile"), std::string::npos) << text;
     EXPECT_EQ(text.find("jam"), std::string::npos) << text;
   }
+}
+
+// The sum of x[0 .. n) where `given` holds, or where it holds of the element.
+ir::kernel guarded_sum(const copies& c, bool of_element) {
+  ir::kernel_builder k("sum");
+  auto& top = k.top();
+  const value low = top.i64(0), high = top.extent(c.x, 0), given = top.emit(op::less, {top.i64(3), high});
+  const value all = top.accumulator(element::f32, monoid::sum, false);
+  auto loop = top.loop(loop_kind::serial, "i", low, high);
+  const value i = loop.counter();
+  auto some = loop.guard(of_element ? loop.emit(op::less, {low, i}) : given);
+  some.combine(all, some.load(c.x, element::f32, {i}));
+  some.close();
+  loop.close();
+  top.store(c.y, {low}, top.read(all));
+  return std::move(k).finish();
+}
+
+TEST(unswitch_loops, of_what_no_iteration_changes) {
+  copies c;
+  c.m.kernels.push_back(guarded_sum(c, false));
+  ir::unswitch_loops(c.m);
+  const std::string text = kernels_of(c.m);
+  EXPECT_NE(text.find("  guard %3\n    serial i.0"), std::string::npos) << text;
+  EXPECT_EQ(text.find("guard", text.find("serial")), std::string::npos) << text;
+}
+TEST(unswitch_loops, not_of_what_each_iteration_asks) {
+  copies c;
+  c.m.kernels.push_back(guarded_sum(c, true));
+  const std::string before = kernels_of(c.m);
+  ir::unswitch_loops(c.m);
+  EXPECT_EQ(before, kernels_of(c.m));
 }
 
 }  // namespace

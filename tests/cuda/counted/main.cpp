@@ -62,8 +62,9 @@ void show_kernels(const counted_row& r) {
     std::printf("  %-60s %8.1f us, %6.0f blocks, %5.1f warps, %6.2f KB under way, %3d registers, %6lld shared, %g MB\n",
                 k.name.c_str(), 1e6 * k.seconds, k.blocks, k.warps, k.under_way / 1024, k.registers,
                 static_cast<long long>(k.shared), k.bytes / 1e6);
-    std::printf("    %.1f instructions an element, %lld bytes spilled\n", k.instructions,
+    std::printf("    %.1f instructions an element, %lld bytes spilled", k.instructions,
                 static_cast<long long>(k.frame));
+    std::printf(k.alone > 0 ? ", %.1f us of the last block\n" : "\n", 1e6 * k.alone);
     for (const sass_loop& l : k.loops) {
       std::printf("    loop at %llx: %d loaded, %d stored:", 16 * static_cast<unsigned long long>(l.first),
                   l.counts.loaded, l.counts.stored);
@@ -158,6 +159,41 @@ TEST(gpu_static, bytes_under_way_bound_the_estimate) {
   const kernel_estimate few = estimate(facts, usage, loop);
   EXPECT_EQ(few.warps, 4);
   EXPECT_NEAR(few.seconds, 16 * 2e9 / 4.8e12 / 0.92 + 3e-6, 1e-6);
+}
+
+// Behind the counter of blocks stands what the last one does: its loop is not one that all elements pass.
+TEST(gpu_static, the_last_block_takes_its_own_time) {
+  std::vector<sass_instruction> code(8);
+  code[0] = {sass_kind::load, 16, -1};
+  code[2].branch = 0;
+  code[3] = {sass_kind::atomic, 4, -1};
+  code[4] = {sass_kind::load, 12, -1};
+  code[7].branch = 4;
+  const kernel_usage usage{.kernel = "sum", .registers = 32};
+  launch_facts facts{.name = "sum", .threads = 128, .blocks = -1, .bytes = 2e9};
+  const kernel_estimate both = estimate(facts, usage, code);
+  EXPECT_EQ(both.loops.size(), 2u);
+  facts.following = 12000;
+  const kernel_estimate apart = estimate(facts, usage, code);
+  EXPECT_EQ(apart.loops.size(), 1u);
+  EXPECT_LT(apart.instructions, both.instructions);
+  EXPECT_NEAR(apart.alone, 8e-6, 1e-9) << "128 threads load 1536 bytes at once";
+  EXPECT_NEAR(apart.seconds, both.seconds + 8e-6, 1e-9);
+}
+
+// A path that is seldom taken stands behind the end of the function and goes back from there.
+TEST(gpu_static, what_stands_out_of_the_way_is_no_loop) {
+  std::vector<sass_instruction> code(8);
+  code[0] = {sass_kind::load, 16, -1};
+  code[1].branch = 6;
+  code[2] = {sass_kind::load, 12, -1};
+  code[3].branch = 0;
+  code[4].ends = code[4].always = true;
+  code[7].branch = 2, code[7].always = true;
+  ASSERT_EQ(hot_loops(code).size(), 1u);
+  EXPECT_EQ(hot_loops(code)[0].last, 3);
+  code[2].branch = 6;  // the path leaves behind the load: it is one
+  EXPECT_EQ(hot_loops(code).size(), 2u);
 }
 
 }  // namespace

@@ -18,6 +18,21 @@ double resident_blocks(const launch_facts& f, const kernel_usage& u) {
   return std::max(1.0, std::min({std::floor(std::min(of_registers, h200::warps) / warps), of_shared, h200::blocks}));
 }
 
+// Takes away the loops of the last block, which stand behind the counter of those that have arrived. Returns how long
+// it takes for its bytes: what its threads have under way arrives together.
+double taken_by_last_block(const launch_facts& f, const std::vector<sass_instruction>& code,
+                           std::vector<sass_loop>& loops) {
+  const auto counter = std::ranges::find(code, sass_kind::atomic, &sass_instruction::kind);
+  if (f.following == 0 || counter == code.end()) return 0;
+  double most = 0;
+  std::erase_if(loops, [&](const sass_loop& l) {
+    const bool behind = l.first > counter - code.begin();
+    if (behind) most = std::max(most, moved(l.counts));
+    return behind;
+  });
+  return most == 0 ? 0 : std::ceil(f.following / (most * f.threads)) * h200::latency;
+}
+
 // Of a loop that multiplies by tensor cores: their own time, and that of what each iteration moves from L2, and to and
 // from shared memory by copies and ldmatrix. flops: of a thread and iteration.
 double of_products(double operations, double flops, const sass_counts& loop) {
@@ -41,6 +56,7 @@ kernel_estimate estimate(const launch_facts& f, const kernel_usage& u, const std
   e.warps = e.blocks * f.threads / 32 / h200::multiprocessors;
   double of_position = 4;  // bytes that pass, of the loop with most arrays
   e.loops = hot_loops(code);
+  e.alone = taken_by_last_block(f, code, e.loops);
   for (const sass_loop& l : e.loops) {
     const double positions = (l.counts.stored > 0 ? l.counts.stored : l.counts.loaded) / 4.0;
     const auto count = [&](sass_kind k) { return l.counts.of[static_cast<int>(k)] / positions; };
@@ -52,7 +68,7 @@ kernel_estimate estimate(const launch_facts& f, const kernel_usage& u, const std
     of_position = std::max(of_position, moved(l.counts) / positions);
     if (moved(l.counts) > moved(e.loop)) e.loop = l.counts;
   }
-  if (moved(e.loop) == 0) return e.seconds = h200::launch, e;
+  if (moved(e.loop) == 0) return e.seconds = h200::launch + e.alone, e;
   for (double* const n : {&e.instructions, &e.integer, &e.floating, &e.function}) *n *= 4 / of_position;
   e.under_way = e.warps * 32 * (e.loop.loaded > 0 ? e.loop.loaded : e.loop.stored);
   const double memory =
@@ -67,7 +83,7 @@ kernel_estimate estimate(const launch_facts& f, const kernel_usage& u, const std
   const double executed = again ? f.operations / flops * e.loop.all() : f.bytes / 4 * e.instructions;
   const double issue = executed / 32 / slots;
   const double products_alone = e.by_tensor_cores ? of_products(f.operations, flops, e.loop) : 0;
-  e.seconds = std::max({memory, issue, products_alone}) + h200::launch;
+  e.seconds = std::max({memory, issue, products_alone}) + h200::launch + e.alone;
   return e;
 }
 

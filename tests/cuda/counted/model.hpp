@@ -33,6 +33,7 @@ inline constexpr double under_way = 32 << 10;  // bytes of a multiprocessor that
 inline constexpr double warps_to_issue = 16;   // that fill the schedulers' slots, dependences considered
 inline constexpr double warps_to_multiply = 8;  // the same of mma, whose products wait for no other
 inline constexpr double many = 64;     // operations for 4 bytes: elements are read again and again from the caches
+inline constexpr double latency = 1e-6;        // seconds; of memory
 inline constexpr double launch = 3e-6;         // seconds from one kernel to the next
 }  // namespace h200
 
@@ -43,6 +44,8 @@ struct launch_facts {
   std::int64_t blocks = -1;  // that have work; -1: as many as there is room for
   std::int64_t dynamic_shared = 0;
   double bytes = 0;       // read and written, as the plan predicts
+  bool of_checks = false;
+  double following = 0;   // the same of what its last block does after all others
   double operations = 0;  // the same
 };
 
@@ -58,6 +61,7 @@ struct kernel_estimate {
   bool by_tensor_cores = false;
   std::vector<sass_loop> loops = {};
   double bytes = 0, seconds = 0;
+  double alone = 0;  // of the seconds, those of the last block
 };
 
 kernel_estimate estimate(const launch_facts& facts, const kernel_usage& usage,

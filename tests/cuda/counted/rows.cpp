@@ -66,8 +66,22 @@ double operations_of(const plan::facts& known, const plan::program_plan& plan, c
   return all;
 }
 
-// By launch: what the plan predicts for its kernels. Of segmented tiles it is the second part that walks the rows, of
-// scatters in parts the third, as if no row had many updates; of a sorted list the first counts, and the third writes.
+// What kernels read and write that the last block of a launch does after its own.
+double bytes_that_follow(const emitted_row& row, std::size_t n) {
+  const auto& kernels = row.planned->program.plan.kernels;
+  std::size_t end = kernels.size();
+  if (n + 1 < row.source.launches.size()) {
+    const cuda::launch& next = row.source.launches[n + 1];
+    end = static_cast<std::size_t>(next.of != nullptr ? next.caller : next.first);
+  }
+  double bytes = 0;
+  for (auto k = static_cast<std::size_t>(row.source.launches[n].first) + 1; k < end; ++k)
+    if (kernels[k].part == 0) bytes += kernels[k].read.estimate() + kernels[k].written.estimate();
+  return bytes;
+}
+
+// By launch: what the plan predicts for its kernels. Of scatters in parts it is the third that walks the rows, as if no
+// row had many updates; of a sorted list the first counts, and the third writes.
 void find_bytes(const emitted_row& row, const plan::facts& known, std::vector<launch_facts>& launches) {
   const auto& plan = row.planned->program.plan;
   for (std::size_t n = 0; n < launches.size(); ++n) {
@@ -75,6 +89,8 @@ void find_bytes(const emitted_row& row, const plan::facts& known, std::vector<la
     const auto first = static_cast<std::size_t>(l.first);
     if (l.of != nullptr) launches[n].bytes = numbers_of_sort(l) * (l.name.starts_with("sheaf_sort32") ? 4 : 8);
     if (l.of != nullptr || first >= plan.kernels.size()) continue;
+    launches[n].following = bytes_that_follow(row, n);
+    launches[n].of_checks = plan.at(plan.kernels[first].stages.front()).asked;
     const plan::kernel_plan& k = plan.kernels[first];
     const plan::stage& s = plan.stages[static_cast<std::size_t>(k.stages.front())];
     if (s.sort.passes > 0 && (k.part == 0 || k.part == 2)) {
@@ -82,7 +98,7 @@ void find_bytes(const emitted_row& row, const plan::facts& known, std::vector<la
       launches[n].bytes = whole.read.estimate() + (k.part == 2 ? whole.written.estimate() : 0);
       continue;
     }
-    const std::size_t after = k.part > 0 ? 0 : s.how == plan::way::tiles ? 1 : s.inverse.parts.array != no_node ? 2 : 0;
+    const std::size_t after = k.part > 0 ? 0 : s.inverse.parts.array != no_node ? 2 : 0;
     launch_facts& to = launches[std::min(n + after, launches.size() - 1)];
     to.bytes += k.read.estimate() + k.written.estimate();
     if (k.part == 0) to.operations += operations_of(known, plan, k);
@@ -172,6 +188,7 @@ counted_row counted(const emitted_row& row) {
     if (made.kernels.back().by_tensor_cores) made.of_tensor_cores += row.launches[n].operations;
     made.bytes += made.kernels.back().bytes;
     made.shared_launches += l.of != nullptr;
+    made.of_checks += row.launches[n].of_checks;
     scratch = std::max(scratch, made.kernels.back().blocks * static_cast<double>(row.scratch[n]));
   }
   made.workspace += scratch;

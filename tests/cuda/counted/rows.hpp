@@ -33,7 +33,7 @@ struct counted_row {
   std::string id;
   std::vector<kernel_estimate> kernels = {};  // by launch
   double bound = 0, operations = 0, of_tensor_cores = 0, bytes = 0, seconds = 0, workspace = 0, allowed = 0;
-  int shared_launches = 0;  // of a sort
+  int shared_launches = 0, of_checks = 0;  // of a sort; of what checks ask for
   // Of what bounds it: bytes or operations.
   double percent() const {
     const double multiplied =

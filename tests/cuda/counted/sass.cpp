@@ -114,6 +114,26 @@ sass_counts counts_of_way(const std::vector<sass_instruction>& code, const span_
   return c;
 }
 
+// Does a way within the span lead from its first instruction to its last? Where threads converge is not followed, so a
+// span without an end of the function in it is one in any case. Else the last goes back from a block that stands out of
+// the way, behind that end, and is no loop's.
+bool is_loop(const std::vector<sass_instruction>& code, const span_of_code& s) {
+  const auto ends = [](const sass_instruction& i) { return i.always && i.ends; };
+  if (std::none_of(code.begin() + s.first, code.begin() + s.last, ends)) return true;
+  std::vector<bool> met(static_cast<std::size_t>(s.last - s.first) + 1);
+  std::vector<std::int64_t> open{s.first};
+  while (!open.empty()) {
+    const std::int64_t n = open.back();
+    open.pop_back();
+    if (n < s.first || n > s.last || met[static_cast<std::size_t>(n - s.first)]) continue;
+    met[static_cast<std::size_t>(n - s.first)] = true;
+    const sass_instruction& i = code[static_cast<std::size_t>(n)];
+    if (i.branch >= 0) open.push_back(i.branch);
+    if (!i.always) open.push_back(n + 1);
+  }
+  return met.back();
+}
+
 // The rest of an unrolled loop does a fraction of its work.
 bool is_rest(const sass_counts& of, const sass_counts& c) {
   for (const int part : {2, 3, 4, 5, 6, 7, 8, 16})
@@ -157,6 +177,7 @@ std::vector<sass_loop> hot_loops(const std::vector<sass_instruction>& code) {
   for (std::size_t n = 0; n < code.size(); ++n) {
     const auto last = static_cast<std::int64_t>(n);
     if (code[n].branch < 0 || code[n].branch >= last) continue;  // one that goes to itself ends the code
+    if (!is_loop(code, {code[n].branch, last})) continue;
     const auto same = std::find_if(all.begin(), all.end(), [&](const auto& s) { return s.first == code[n].branch; });
     if (same == all.end()) all.push_back({code[n].branch, last});
     else same->last = last;

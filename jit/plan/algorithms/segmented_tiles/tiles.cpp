@@ -129,6 +129,29 @@ node_id unlimited(const graph& g, const tile_form& f, node_id bound, op limit) {
   return bound;
 }
 
+// Tiles of one size over the same slices begin in the same of them.
+bool same_starts(graph& g, const tile_form& a, const tile_form& b) {
+  const auto moved = [&](node_id bound) { return with(g, bound, a.slice, b.slice, proofs::kept); };
+  return a.size == b.size && same_range(g, a.slice, b.slice) && same_range(g, a.walk, b.walk) &&
+         is_same(g, moved(a.low), b.low) && is_same(g, moved(a.high), b.high);
+}
+node_id starts_of(const context& c, const tile_form& f) {
+  graph& g = c.g;
+  for (const stage& other : c.before)
+    if (other.how == way::tile_starts && same_starts(g, other.tiles(), f)) return other.define;
+  stage starts;
+  starts.how = way::tile_starts;
+  starts.body = make(g, op::add, f.low, f.high);
+  starts.indices = {fresh_index(g, f.walk, integer(g, 0), make(g, op::add, tiles_of(g, f), integer(g, 1)))};
+  define_stage(g, starts, "firsts");
+  starts.form = tile_form{.slice = f.slice, .low = f.low, .high = f.high, .walk = f.walk, .size = f.size};
+  starts.bytes = 8 * c.known.trips(starts.indices[0]);
+  starts.operations = of_search * c.known.trips(starts.indices[0]);
+  starts.reasons.push_back("the slice in which each tile of " + std::to_string(f.size) + " rows begins");
+  c.before.push_back(std::move(starts));
+  return c.before.back().define;
+}
+
 }  // namespace
 
 bool slices_follow(graph& g, const tile_form& f) {
@@ -152,7 +175,7 @@ void find_all(const context& c, tile_form& f) {
   const auto at_slice = [&](node_id bound, node_id m) { return with(g, bound, f.slice, m, proofs::kept); };
   f.begin = at_slice(f.low, integer(g, 0));
   f.end = at_slice(f.high, make(g, op::sub, g.arg(f.slice, 1), integer(g, 1)));
-  f.firsts = memory(c, f, "firsts", integer(g, 0), {make(g, op::add, tiles_of(g, f), integer(g, 1))});
+  f.firsts = starts_of(c, f);
 }
 
 bool plans_tiles(const facts& known) {

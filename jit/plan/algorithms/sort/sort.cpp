@@ -12,6 +12,27 @@ namespace {
 
 using namespace tuning::sort;
 
+// Numbers that all passes move, for each key.
+double moved(const sort_form& f) {
+  const double counts = static_cast<double>(entries_of_count * digits_of(f)) / static_cast<double>(f.tile);
+  return f.passes * (3 + 2 * f.planes + counts);
+}
+
+// Longer digits where one pass less moves fewer numbers: each tile has more counts, so tiles are longer, but enough for
+// a device's warps.
+void widen_digits(const context& c, sort_form& f, const amount& bits, const amount& room) {
+  if (f.passes < 2) return;
+  sort_form wide = f;
+  --wide.passes;
+  while (wide.digit_bits <= most_digit_bits && !(bits <= static_cast<double>(wide.digit_bits * wide.passes)))
+    ++wide.digit_bits;
+  if (wide.digit_bits > most_digit_bits || wide.digit_bits * wide.passes > most_bits) return;
+  const auto tiles = [&] { return room / static_cast<double>(2 * wide.tile); };
+  while (!c.known.call().force_for_tests && wide.tile < most_tile && tiles() >= tuning::tasks::warps_of_gpu / 2)
+    wide.tile *= 2;
+  if (moved(wide) < moved(f)) f = wide;
+}
+
 // Places of a tile: few for so many tiles that the device is full, then more, as each tile has counts.
 std::int64_t tile_for(const context& c, const amount& room) {
   if (c.known.call().force_for_tests) return 4 * group_lanes;
@@ -34,7 +55,7 @@ namespace {
 
 // Of the pass that has most.
 node_id counts_of(graph& g, const sort_form& f) {
-  return make(g, op::mul, make(g, op::maximum, tiles_of(g, f, 0), tiles_of(g, f, 1)), integer(g, digits));
+  return make(g, op::mul, make(g, op::maximum, tiles_of(g, f, 0), tiles_of(g, f, 1)), integer(g, digits_of(f)));
 }
 
 }  // namespace
@@ -50,17 +71,19 @@ bool sort_on_device(const context& c, stage& list, sort_form f) {
   if (!room || !keys || !iterations || max(*room, *iterations).certain() > most_places) return false;
   const amount each = max(1, *room / max(1, *iterations));
   f.tile = tile_for(c, *room);
+  const amount bits = bit_width(max(*keys - 1, 0)), digits = floor((bits + (digit_bits - 1)) / digit_bits);
+  f.digit_bits = digit_bits;
+  f.passes = static_cast<int>(max(1, digits).whole());
   f.iterations = known.call().force_for_tests ? 2 : 1;
   while (!known.call().force_for_tests && 2 * f.iterations * each <= f.tile) f.iterations *= 2;
-  const amount digits = floor((bit_width(max(*keys - 1, 0)) + (digit_bits - 1)) / digit_bits);
-  f.passes = static_cast<int>(max(1, digits).whole());
+  widen_digits(c, f, bits, *room);
   const node_id reaches = has_reaches(list) ? trips_of(g, f.outer) : integer(g, 0);
   const node_id places = fresh_index(g, f.outer, integer(g, 0), make(g, op::add, reaches_at(g, f), reaches));
   stage memory = space(g, "sorting", cast_to(g, f.type, integer(g, 0)), {places});
   f.memory = memory.define;
   list.sort = f;
   list.reasons.push_back("sorted by " + std::to_string(f.passes) + (f.passes == 1 ? " digit" : " digits") + " of " +
-                         std::to_string(digit_bits) + " bits, tiles of " + std::to_string(f.iterations) +
+                         std::to_string(f.digit_bits) + " bits, tiles of " + std::to_string(f.iterations) +
                          " iterations");
   done.push_back(std::move(memory));
   return true;

@@ -6,8 +6,8 @@
 
 namespace sheaf::inline v0_1::plan {
 
-using tuning::sort::counts_at_once, tuning::sort::digit_bits, tuning::sort::least_tile;
-inline constexpr std::int64_t digits = 1 << digit_bits;
+using tuning::sort::counts_at_once, tuning::sort::least_tile;
+inline std::int64_t digits_of(const sort_form& f) { return std::int64_t{1} << f.digit_bits; }
 
 // Gives a list its sort and puts a stage for the memory before it. False where it can't be sorted so: then nothing was
 // done. outer, room, keys, planes: as in sort_form.
@@ -26,7 +26,7 @@ node_id reaches_at(graph& g, const sort_form& f);
 // interleaved, too.
 inline bool fills_list(const sort_form& f, int pass) { return (f.passes - 1 - pass) % 2 == 0; }
 // Of a key's first digit: a pass moves the digit that it sorts by to there.
-inline std::int64_t weight_of_first(const sort_form& f) { return std::int64_t{1} << (digit_bits * (f.passes - 1)); }
+inline std::int64_t weight_of_first(const sort_form& f) { return std::int64_t{1} << (f.digit_bits * (f.passes - 1)); }
 
 // What the kernels of a sorted list are, in order, and of which pass. The first pass walks the program's loops where
 // it counts and places; all else is the same for all programs.
