@@ -124,8 +124,8 @@ bool chases(const function_emitter& f, const ir::block& body) {
 int unrolled_serial(const function_emitter& f, const ir::block& body, int bytes, bool stores) {
   namespace sizes = tuning::emit;
   if (stores) return std::clamp(32 / bytes, 2, 8);
-  const double warps = static_cast<double>(f.place.tiles * f.place.group) / tuning::grid::warp;
-  const bool few = f.place.tiles >= 0 && warps < tuning::tasks::warps_of_gpu / 2;
+  const double enough = tuning::tasks::warps_of_gpu / 2 * tuning::grid::warp / f.place.group;  // tiles
+  const bool few = f.place.tiles && *f.place.tiles < enough;
   const auto loads = std::ranges::count_if(body, [&](const ir::statement& s) {
     return s.kind == ir::statement_kind::instruct && f.instruction(s.id).code == ir::opcode::load;
   });

@@ -28,6 +28,7 @@ bool is_whole(const graph& g, node_id e, node_id tensor, int dimension) {
 
 // How the last two dimensions of an input are read.
 struct columns_read {
+  bool any = false;        // some element is
   bool whole = true;       // rows as a whole range, columns so or by number
   bool summed = false;     // some reduction runs over the columns
   bool by_number = true;   // columns are numbers
@@ -59,6 +60,7 @@ std::vector<columns_read> columns_of(const graph& g, std::size_t inputs) {
     const node_id tensor = g.arg(n, 0), row = g.arg(n, last), column = g.arg(n, last + 1);
     columns_read& r = all[static_cast<std::size_t>(i)];
     const bool number = is_constant(g, column) && g[column].attribute >= 0;
+    r.any = true;
     r.whole = r.whole && (number || is_whole(g, column, tensor, last)) && is_whole(g, row, tensor, last - 1);
     r.by_number = r.by_number && number;
     if (number) r.least = std::max(r.least, g[column].attribute + 1);
@@ -75,7 +77,8 @@ std::vector<std::int64_t> narrow_inputs(const graph& g, const call_class& a, con
   for (std::size_t i = 0; i < given.size(); ++i) {
     const columns_read& r = all[i];
     const auto& extents = given[i];
-    if (extents.size() < 2 || !a.dense_inputs[i] || !r.whole || r.in_ranges || !(r.summed || r.by_number)) continue;
+    const bool as_one = r.any && r.whole && !r.in_ranges && (r.summed || r.by_number);
+    if (extents.size() < 2 || !a.dense_inputs[i] || !as_one) continue;
     const shapes::amount last = extents.back().certain();
     if (last >= static_cast<double>(r.least) && last <= most_columns && extents[extents.size() - 2] >= least_rows)
       columns[i] = extents.back().whole();

@@ -1,5 +1,5 @@
 // What the updates of a list read lies where data says, in no order that hardware sees: it is prefetched by the list.
-// First what an update reads by its indices, then, closer to its turn, what that names.
+// First what an update reads by its indices, then, fewer updates ahead, what that names.
 #include <sheaf/jit/lower/inverse_index.hpp>
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>

@@ -1,6 +1,6 @@
-// Slices that follow each other, by tiles of rows (see plan::tile_form). Two kernels where rows have values of their
-// own: which slice each tile begins in, by a search among the bounds; and the rows of a tile, in lanes. Else three: the
-// second folds them, and what crosses the ends of tiles is joined in their order.
+// Slices that follow each other, by tiles of rows (see plan::tile_form); a stage of its own found which slice each tile
+// begins in, by a search among the bounds. One kernel where rows have values of their own, which walks the rows of a
+// tile in lanes. Else two: the first folds them, and what crosses the ends of tiles is joined in their order.
 #include <bit>
 
 #include <sheaf/jit/lower/lowering.hpp>

@@ -143,7 +143,8 @@ class bounding {
     if (kind == op::cast) return plus_rounding(all, cast_error(g_.type(g_.arg(n, 0)), g_.type(n)));
     const bool chooses = kind == op::add || kind == op::sub || kind == op::select || kind == op::minimum ||
                          kind == op::maximum;
-    return plus_rounding(chooses ? largest : all, 2 * numerics::largest_error(kind) * rounding(g_.type(n)));
+    const double most = known_.call().gpu ? numerics::largest_error_on_gpu(kind) : numerics::largest_error(kind);
+    return plus_rounding(chooses ? largest : all, 2 * most * rounding(g_.type(n)));
   }
   static double cast_error(element from, element to) {
     if (is_floating(from)) return half_ulp(from) < half_ulp(to) ? half_ulp(to) : 0;

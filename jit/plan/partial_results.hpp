@@ -4,11 +4,11 @@
 
 namespace sheaf::inline v0_1::plan {
 
-// Blocks of so many iterations of a bound index of n, and an index over those of one.
-// Has a reduction terms enough for partial results on a processor? Asked before how many tasks there are: what is short
+// Has a reduction terms enough for partial results? On a processor asked before how many tasks there are: what is short
 // splits no class by them.
 bool is_long(const context& c, node_id n);
 
+// Blocks of so many iterations of a bound index of n, and an index over those of one.
 row_blocks blocks_of(graph& g, node_id n, node_id cut, std::int64_t block);
 
 class partial_results {

@@ -1,9 +1,8 @@
 #include <sheaf/jit/plan/piecewise.hpp>
 
-#include <sheaf/dsl/graph/affine.hpp>
-#include <sheaf/jit/plan/algorithms/scatter/moved_inside.hpp>
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/subscript_parts.hpp>
 
 namespace sheaf::inline v0_1::plan {
 

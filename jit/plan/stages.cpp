@@ -128,7 +128,7 @@ void order(const graph& g, std::vector<stage>& stages) {
   stages = std::move(sorted);
 }
 
-// Is a value read by two stages, one of which would store it: computed for each of its elements, of which it has fewer?
+// Is a value read by two stages, one of which would store it, since its loops run more often than there are values?
 bool stored_for_columns(const graph& g, const std::vector<stage>& stages, node_id use) {
   int readers = 0;
   bool stores = false;

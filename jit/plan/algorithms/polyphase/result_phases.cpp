@@ -105,7 +105,7 @@ bool take_result_phases(const context& c, stage& s) {
   if (!sums && !loads_apart(g, s.body, last)) return false;
   if (known.trips(last) < fewest_of_phase * static_cast<double>(*by)) return false;
   const node_id d = integer(g, *by), at = make(g, op::quotient, last, d), part = make(g, op::remainder, last, d);
-  const std::string reason = "every " + std::to_string(*by) + " results sum other places";
+  const std::string reason = "every " + std::to_string(*by) + " results " + (sums ? "sum" : "read") + " other places";
   node_id all = no_node;
   for (std::int64_t r = *by; r-- > 0;) {
     const node_id along = fresh_index(g, last, integer(g, 0), make(g, op::quotient, plus(g, high, *by - 1 - r), d));

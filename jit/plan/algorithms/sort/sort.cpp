@@ -24,7 +24,7 @@ void widen_digits(const context& c, sort_form& f, const amount& bits, const amou
   if (f.passes < 2) return;
   sort_form wide = f;
   --wide.passes;
-  while (wide.digit_bits <= most_digit_bits && !(bits <= static_cast<double>(wide.digit_bits * wide.passes)))
+  while (wide.digit_bits <= most_digit_bits && !(bits.certain() <= static_cast<double>(wide.digit_bits * wide.passes)))
     ++wide.digit_bits;
   if (wide.digit_bits > most_digit_bits || wide.digit_bits * wide.passes > most_bits) return;
   const auto tiles = [&] { return room / static_cast<double>(2 * wide.tile); };
