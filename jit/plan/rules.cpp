@@ -124,7 +124,8 @@ constexpr rule last_table[] = {
     {"unrolled stencil", "small windows that are left in a map", on_stage<take_stencil>},
     {"atomic scatter", "asked for by options; before the list that a scatter has otherwise", on_stage<take_atomic>},
     {"slice lists", "where tasks of a range scatter would walk many slices in vain", on_stage<list_slices>},
-    {"inverse index", "where tasks of a scatter would walk many updates in vain", on_stage<list_updates>},
+    {"inverse index", "where rows of a scatter come from memory for each update, and what updates read does not",
+     on_stage<list_updates>},
     {"row order", "once a map's tasks are known: its rows go in the order of the data that chooses what they read",
      on_stage<take_row_order>},
 };

@@ -19,12 +19,12 @@ double moved(const sort_form& f) {
 }
 
 // Longer digits where one pass less moves fewer numbers: each tile has more counts, so tiles are longer, but enough for
-// a device's warps.
+// a device's warps. Not for a class of calls, whose keys have more bits than the usual ones: each digit must be whole.
 void widen_digits(const context& c, sort_form& f, const amount& bits, const amount& room) {
-  if (f.passes < 2) return;
+  if (f.passes < 2 || bits.is_of_class()) return;
   sort_form wide = f;
   --wide.passes;
-  while (wide.digit_bits <= most_digit_bits && !(bits.certain() <= static_cast<double>(wide.digit_bits * wide.passes)))
+  while (wide.digit_bits <= most_digit_bits && !(bits <= static_cast<double>(wide.digit_bits * wide.passes)))
     ++wide.digit_bits;
   if (wide.digit_bits > most_digit_bits || wide.digit_bits * wide.passes > most_bits) return;
   const auto tiles = [&] { return room / static_cast<double>(2 * wide.tile); };
