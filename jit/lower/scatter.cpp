@@ -60,8 +60,9 @@ void kernel_lowering::walk_updates(std::span<const stage* const> list, scope& ta
   open_loops loops(*this, task);
   scope*& inner = loops.inner;
   // What decides the rows comes first, the rest of the result's indices innermost.
-  index_set deciding = g.free[t.at != no_node ? t.at : t.low];
-  if (t.at == no_node) deciding |= g.free[t.high];
+  index_set deciding;
+  for (const node_id n : {t.at, t.low, t.high})
+    if (n != no_node) deciding |= g.free[n];
   for (const node_id idx : plan::bound_indices(g, s.body)) deciding |= g.free[idx];
   for (const node_id idx : s.indices)
     if (deciding.has(g.ordinal(idx)) && !inner->bound.has(g.ordinal(idx))) loops.enter(idx, 1, nullptr);
@@ -99,9 +100,11 @@ void kernel_lowering::enter_rows(const stage& s, const range& own, open_loops& l
   if (t.at != no_node) {
     enter_row(j, t.at, own, loops, inside);
   } else {
-    const ir::value low = emit(t.low, *inner), high = emit(t.high, *inner);
+    // An end that holds for all rows anyway is no condition any more.
     ir::block_builder& b = *inner->block;
-    const range both{b.emit(op::maximum, {low, own.low}), b.emit(op::minimum, {high, own.high})};
+    range both = own;
+    if (t.low != no_node) both.low = b.emit(op::maximum, {emit(t.low, *inner), own.low});
+    if (t.high != no_node) both.high = b.emit(op::minimum, {emit(t.high, *inner), own.high});
     loops.enter(j, j == s.vector ? s.lanes : 1, &both);
   }
   for (const auto& [idx, at] : fixed) {
