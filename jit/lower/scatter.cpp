@@ -101,10 +101,10 @@ void kernel_lowering::enter_rows(const stage& s, const range& own, open_loops& l
     enter_row(j, t.at, own, loops, inside);
   } else {
     // An end that holds for all rows anyway is no condition any more.
+    const ir::value low = t.low == no_node ? own.low : emit(t.low, *inner);
+    const ir::value high = t.high == no_node ? own.high : emit(t.high, *inner);
     ir::block_builder& b = *inner->block;
-    range both = own;
-    if (t.low != no_node) both.low = b.emit(op::maximum, {emit(t.low, *inner), own.low});
-    if (t.high != no_node) both.high = b.emit(op::minimum, {emit(t.high, *inner), own.high});
+    const range both{b.emit(op::maximum, {low, own.low}), b.emit(op::minimum, {high, own.high})};
     loops.enter(j, j == s.vector ? s.lanes : 1, &both);
   }
   for (const auto& [idx, at] : fixed) {
