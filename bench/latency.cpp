@@ -96,8 +96,8 @@ void measure_ten_arguments(const array<float, 1>& values, array<float, 1>& into)
          "ns");
 }
 
-// What a call of a size that is in no table takes beyond one that was there: 2048 sizes of one class take turns, each
-// so many times.
+// What a call of a size that is in no table takes beyond one that was there: 2048 sizes of one class, one after the
+// other, each so many times.
 void measure_new_sizes() {
   constexpr auto v = tensor<"v", float, 1>;
   constexpr auto y = define<"y">(t) = v(t) * 2_c + 1_c;

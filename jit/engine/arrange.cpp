@@ -190,7 +190,7 @@ graph arrangement::written(const graph& named) const {
     list.clear();
     for (int k = 0; k < named[n].count; ++k) list.push_back(named.arg(n, k));
     const int i = input_of(named, n);
-    if (i >= 0 && named.kind(n) == op::load && columns(i) > 0) {
+    if (i >= 0 && named.kind(n) == op::load && is_joined(i)) {
       const node_id at = list.back();
       const bool sum = named.kind(at) == op::add;
       const node_id rows = sum ? named.arg(at, 0) : at, column = sum ? named.arg(at, 1) : zero;

@@ -53,11 +53,9 @@ class reads_of_updates {
                 bool sorted) const;
 
  private:
-  index_set set_of_named() const;
   bool is_new(node_id n) const;
 
   kernel_lowering& k_;
-  const plan::inverse_index_form& l_;
   std::vector<node_id> direct_, named_;  // by its indices; by what these name
 };
 

@@ -10,10 +10,10 @@ using namespace tuning::inverse_index;
 
 // Loads of tensors beyond L2, whose place follows from the indices of an update and the lane.
 reads_of_updates::reads_of_updates(kernel_lowering& k, const plan::inverse_index_form& l, node_id lane,
-                                   std::initializer_list<node_id> roots) : k_(k), l_(l) {
+                                   std::initializer_list<node_id> roots) : k_(k) {
   if (k.known.call().gpu) return;  // there other groups run while one waits
   graph& g = k.g;
-  index_set named = set_of_named();
+  const index_set named = plan::set_of(g, l.named);
   index_set bound = named;
   if (lane != no_node) bound.insert(g.ordinal(lane));
   const auto place = [&](node_id n) {
@@ -37,8 +37,6 @@ reads_of_updates::reads_of_updates(kernel_lowering& k, const plan::inverse_index
     });
 }
 
-index_set reads_of_updates::set_of_named() const { return plan::set_of(k_.g, l_.named); }
-
 bool reads_of_updates::is_new(node_id n) const {
   return std::ranges::find(direct_, n) == direct_.end() && std::ranges::find(named_, n) == named_.end();
 }
@@ -54,11 +52,9 @@ void reads_of_updates::prefetch(const inverse_index_lowering& a, scope& iteratio
     scope soon(iteration, iteration.block);
     a.bind(soon, sorted ? a.sorted(b, later) : later);
     for (const node_id n : loads) {
-      std::vector<node_id> subscripts;
-      for (int d = 1; d < k_.g[n].count; ++d) subscripts.push_back(k_.g.arg(n, d));
       const std::int32_t id = k_.buffers.at(k_.g.arg(n, 0));
       std::vector<ir::value> places;
-      const ir::access how = k_.subscripts_of(id, subscripts, soon, places);
+      const ir::access how = k_.subscripts_of(id, plan::arguments(k_.g, n, 1), soon, places);
       if (how == ir::access::uniform || how == ir::access::contiguous) b.prefetch(id, std::move(places), how);
     }
   };
