@@ -118,6 +118,25 @@ node_id whole_of(const graph& g, node_id n, node_id function, nodes& seen) {
   return whole == no_node || g.kind(n) == op::reduce || g.free[n] != g.free[function] ? whole : n;
 }
 
+// What these folds take of the same rows, too, as a sum of exponentials takes their greatest, and is asked for outside
+// of them: folded first, it is not folded twice.
+std::vector<node_id> folds_within(const graph& g, node_id root, const std::vector<node_id>& folds) {
+  nodes outside;
+  const auto visit = [&](auto&& self, node_id n) -> void {
+    if (std::ranges::count(folds, n) != 0 || !outside.insert(n).second) return;
+    for (int k = 0; k < g[n].count; ++k) self(self, g.arg(n, k));
+  };
+  visit(visit, root);
+  std::vector<node_id> list;
+  for (const node_id fold : folds)
+    any_node(g, g.arg(fold, 0), [&](node_id n) {
+      if (g.kind(n) == op::reduce && g.free[n] == g.free[fold] && outside.contains(n) && std::ranges::count(list, n) == 0)
+        list.push_back(n);
+      return false;
+    });
+  return list;
+}
+
 // Single elements, at places that data names, of rows that these walk: read beside them, they are in the cache.
 std::vector<node_id> elements_beside(const graph& g, node_id root, const std::vector<node_id>& folds) {
   std::vector<node_id> list;
@@ -169,9 +188,13 @@ bool take_result_functions(const context& c, stage& s) {
     else
       find_folds(g, n, folds, all);
   }
+  if (!whole) {
+    const std::vector<node_id> first = folds_within(g, s.body, all);
+    all.insert(all.begin(), first.begin(), first.end());
+  }
   const std::vector<node_id> elements = whole ? std::vector<node_id>() : elements_beside(g, s.body, all);
   for (const node_id n : all)
-    put.add(n, stored(c, n, {whole ? "materialised" : "folded", like, "functions of results run in lanes",
+    put.add(n, stored(c, put(n), {whole ? "materialised" : "folded", like, "functions of results run in lanes",
                              whole ? origin::rule : origin::for_lanes}));
   for (const node_id n : elements)
     put.add(n, stored(c, n, {"element", like, "of a row that is folded: read while it is near", origin::for_lanes}));
