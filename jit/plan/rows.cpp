@@ -250,6 +250,11 @@ class sharing {
     return known_.starves(known_.trips(c.rows.block) * warps, work / tuning::grid::warp, work);
   }
 
+  // Are its rows elements beside each other, each with elements of its own far apart? They are folded in lanes.
+  bool are_columns(const stage& s, const cluster& c) const {
+    return s.indices.size() == 1 && bound_indices(g_, s.body).size() > 1 && lane_of(g_, known_, s.body) == c.rows.part;
+  }
+
   // Loops over block, row, and what the results have beside the block. What is reduced within a row is reduced first.
   bool block_by_rows(stage& s, const cluster& c) {
     if (s.sum_of_sums != no_node && s.body != s.sum_of_sums) return false;
@@ -262,7 +267,7 @@ class sharing {
       return true;
     }
     if (g_.kind(s.body) != op::reduce || row(monoid_of(g_, s.body)).position || is_own(monoid_of(g_, s.body)) ||
-        s.indices.size() > 2 || starves(s, c))
+        s.indices.size() > 2 || starves(s, c) || are_columns(s, c))
       return false;
     if (s.indices.size() == 2) {
       int lanes = 0;
