@@ -59,9 +59,9 @@ inline bool is_safe(graph& g, node_id e) {
   return !holds(g, e, op::reduce) && std::ranges::all_of(loads_in(g, e), [&](node_id n) { return is_inside(g, n); });
 }
 
-// The loads whose values say which row `load` is of. Those of an index's range do not: its rows lie one after the
-// other.
-inline std::vector<node_id> index_operands(const graph& g, node_id load) {
+// The loads whose values say which row `load` is of, by its subscripts from `first` on. Those of an index's range do
+// not: its rows lie one after the other.
+inline std::vector<node_id> index_operands(const graph& g, node_id load, int first = 0) {
   std::vector<node_id> names;
   std::unordered_set<node_id> seen;
   const auto walk = [&](auto&& self, node_id n) -> void {
@@ -69,17 +69,17 @@ inline std::vector<node_id> index_operands(const graph& g, node_id load) {
     if (g.kind(n) == op::load) names.push_back(n);
     for (int k = g.kind(n) == op::load ? 1 : 0; k < g[n].count; ++k) self(self, g.arg(n, k));
   };
-  for (int k = 1; k < g[load].count; ++k) walk(walk, g.arg(load, k));
+  for (int k = 1 + first; k < g[load].count; ++k) walk(walk, g.arg(load, k));
   return names;
 }
 
-// Does data say where a load goes in a dimension, or in its last one, so that each place is a line of its own? Data
-// that an index's range depends on counts here, too.
+// Does data say where a load goes in a dimension? Data that an index's range depends on counts here, too.
 inline bool data_names(const graph& g, node_id load, int dimension) {
   return holds(g, g.arg(load, 1 + dimension), op::load);
 }
+// In its last one, so that each place is a line of its own? Those of a range lie beside each other.
 inline bool data_names_last(const graph& g, node_id load) {
-  return g[load].count > 1 && data_names(g, load, g[load].count - 2);
+  return g[load].count > 1 && !index_operands(g, load, g[load].count - 2).empty();
 }
 
 // Does the expression depend on the index?
