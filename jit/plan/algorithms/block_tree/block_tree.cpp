@@ -123,12 +123,10 @@ class radix_of {
   node_id up(node_id e) const { return ceil_quotient(g_, e, number); }
   node_id down(node_id e) const { return make(g_, op::quotient, e, number); }
   node_id whole(node_id e) const { return make(g_, op::mul, e, number); }
-  edges rows(node_id low, node_id high, node_id deep) const {
+  edges rows(node_id low, node_id high) const {
     const node_id some = make(g_, op::less, low, high),
                   zero = integer(g_, 0);  // the bounds of an empty slice may be anything
-    const node_id first = make(g_, op::select, some, low, zero), end = make(g_, op::select, some, high, zero);
-    const edges e = entries(first, end);
-    return {first, make(g_, op::select, deep, e.from, end), make(g_, op::select, deep, e.to, end), end};
+    return entries(make(g_, op::select, some, low, zero), make(g_, op::select, some, high, zero));
   }
   edges entries(node_id first, node_id end) const {
     const node_id from = make(g_, op::minimum, whole(up(first)), end);
@@ -149,19 +147,20 @@ class block_tree_stages {
   node_id operator()() {
     const node_id low = g_.arg(f_.t, 0), high = g_.arg(f_.t, 1);
     deep_ = many(c_, s_, {low, high, f_.rows, f_.slice});
-    node_id value = g_.arg(f_.reduce, 0), t = f_.t, rows = f_.rows, result = no_node;
+    node_id value = g_.arg(f_.reduce, 0), t = f_.t, rows = f_.rows;
+    // Rows are taken one by one where slices are not deep: then this is all of a slice, and nothing else runs.
+    const node_id whole = part(value, t, low, high, make(g_, op::logical_not, deep_));
+    node_id result = no_node;
     // The first table takes no more memory than the result.
     node_id slices = integer(g_, 1);
     for (const node_id idx : indices_of(g_, f_.slice)) slices = make(g_, op::mul, slices, trips_of(g_, idx));
     if (known_.call().force_for_tests) radix_.number = integer(g_, 4);
     else radix_.leave_entries(rows, make(g_, op::maximum, slices, integer(g_, 1)));
-    edges e = radix_.rows(low, high, deep_);
+    edges e = radix_.rows(low, high);
     for (int level = 0;; ++level) {
       if (level > 0 && known_.value(rows).value_or(0) < radix_.usual * radix_.usual)
-        return joined(result, part(value, t, e.first, e.end, deep_));
-      // Rows are taken one by one where slices are not deep: then this is all of a slice, and nothing else runs.
-      const node_id first = part(value, t, e.first, e.from, level == 0 ? truth(g_, true) : deep_);
-      result = joined(joined(result, first), part(value, t, e.to, e.end, deep_));
+        return joined(whole, joined(result, part(value, t, e.first, e.end, deep_)));
+      result = joined(joined(result, part(value, t, e.first, e.from, deep_)), part(value, t, e.to, e.end, deep_));
       std::tie(value, t) = table(value, t, rows, level);
       rows = radix_.up(rows);
       const node_id low_entry = radix_.up(e.from), end_entry = radix_.down(e.to);
@@ -216,7 +215,8 @@ class scatter {
   void operator()() {
     const node_id rows = g_.arg(l_.owned, 1);
     deep_ = many(c_, s_, {l_.low, l_.high, rows, set_of(g_, {l_.slice})});
-    const edges e = radix_.rows(l_.low, l_.high, deep_);
+    edges e = radix_.rows(l_.low, l_.high);
+    for (node_id* at : {&e.from, &e.to}) *at = make(g_, op::select, deep_, *at, e.end);  // else the first edge is all
     s_.base = table(l_.owned, rows, radix_.entries(radix_.up(e.from), radix_.down(e.to)));
     s_.base_when = deep_;
     s_.body = at_edges(e, l_.owned);
