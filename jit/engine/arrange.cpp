@@ -31,6 +31,8 @@ struct columns_read {
   bool any = false;        // some element is
   bool whole = true;       // rows as a whole range, columns so or by number
   bool summed = false;     // some reduction runs over the columns
+  bool written = false;    // or some result has as many last
+  bool moved = false;      // or elsewhere
   bool by_number = true;   // columns are numbers
   bool in_ranges = false;  // where a range begins or ends
   std::int64_t least = 2;  // columns, so that all numbers are inside
@@ -51,7 +53,10 @@ std::vector<bool> in_ranges(const graph& g) {
 std::vector<columns_read> columns_of(const graph& g, std::size_t inputs) {
   std::vector<columns_read> all(inputs);
   const std::vector<bool> ranges = in_ranges(g);
-  index_set bound;
+  index_set bound, last_written, written;
+  for (const node_id o : g.outputs)
+    for (int k = 1; k < g[o].count; ++k)
+      (k + 1 == g[o].count ? last_written : written).insert(g.ordinal(g.arg(o, k)));
   for (node_id n = 0; n < g.size(); ++n)
     for (int k = 2; g.kind(n) == op::reduce && k < g[n].count; ++k) bound.insert(g.ordinal(g.arg(n, k)));
   for (node_id n = 0; n < g.size(); ++n) {
@@ -64,7 +69,12 @@ std::vector<columns_read> columns_of(const graph& g, std::size_t inputs) {
     r.whole = r.whole && (number || is_whole(g, column, tensor, last)) && is_whole(g, row, tensor, last - 1);
     r.by_number = r.by_number && number;
     if (number) r.least = std::max(r.least, g[column].attribute + 1);
-    else if (g.kind(column) == op::index) r.summed = r.summed || bound.has(g.ordinal(column));
+    if (g.kind(column) == op::index) {
+      const int at = g.ordinal(column);
+      r.summed = r.summed || bound.has(at);
+      r.written = r.written || last_written.has(at);
+      r.moved = r.moved || written.has(at);
+    }
     r.in_ranges = r.in_ranges || ranges[static_cast<std::size_t>(n)];
   }
   return all;
@@ -77,10 +87,13 @@ std::vector<std::int64_t> narrow_inputs(const graph& g, const call_class& a, con
   for (std::size_t i = 0; i < given.size(); ++i) {
     const columns_read& r = all[i];
     const auto& extents = given[i];
-    const bool as_one = r.any && r.whole && !r.in_ranges && (r.summed || r.by_number);
+    const bool used = r.summed || r.by_number || r.written || r.moved;
+    const bool as_one = r.any && r.whole && !r.in_ranges && used;
     if (extents.size() < 2 || !a.dense_inputs[i] || !as_one) continue;
     const shapes::amount last = extents.back().certain();
-    if (last >= static_cast<double>(r.least) && last <= most_columns && extents[extents.size() - 2] >= least_rows)
+    // Columns that are moved apart are taken apart at once, or else as they lie.
+    const std::int64_t most = r.summed || r.by_number || r.written ? most_columns : tuning::transposed::few;
+    if (last >= static_cast<double>(r.least) && last <= most && extents[extents.size() - 2] >= least_rows)
       columns[i] = extents.back().whole();
   }
   return columns;

@@ -10,6 +10,7 @@
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/roots.hpp>
 #include <sheaf/jit/plan/short_rows.hpp>
 #include <sheaf/jit/plan/algorithms/stencil/stencil.hpp>
 #include <sheaf/jit/plan/tasks.hpp>
@@ -159,25 +160,46 @@ node_id loop_within_lanes(graph& g, const facts& known, const stage& s) {
   return known.trips(along) >= tuning::transposed::least && tasks >= known.enough_tasks() ? along : no_node;
 }
 
-// The index before a last one of a constant few places, where loads go along it: with those in lanes a register would
-// hold little, and so all places of some lanes are computed, and interleaved as they are stored. no_node: it is
-// another stage.
-node_id lane_of_interleaved(graph& g, const facts& known, const stage& s) {
-  if (known.for_groups() || s.indices.size() < 2 || row(g.type(s.define)).bytes < 4) return no_node;
+// Rows of a few elements that are one dimension with their columns, each in a lane?
+bool is_taken_apart(graph& g, node_id load, node_id lane) {
+  const line l = split_affine(g, g.arg(load, g[load].count - 1), lane);
+  return l.affine && l.slope > 1 && l.slope <= tuning::expression::most_apart;
+}
+
+// A last index of few places: a constant number of them, or planes whose loads gather along it. As few as are
+// interleaved are worth a class of their own.
+bool has_few_places(graph& g, const facts& known, stage& s, bool planes) {
+  using namespace tuning::transposed;
+  const node_id within = s.indices.back(), count = trips_of(g, within);
+  if (!is_number(g, g.arg(within, 0), 0)) return false;
+  if (is_constant(g, count)) return g[count].attribute >= 2 && g[count].attribute <= few;
+  const amount trips = known.trips(within);
+  if (!planes || !is_closed(g, within) || trips >= wide) return false;
+  if (!all_of({{trips.certain(), 2}, {few, trips.certain()}})) return true;
+  replacement put(g, proofs::kept);
+  put.rename(within, fresh_index(g, within, integer(g, 0), integer(g, trips.whole())));
+  replace_in_roots(s, put);
+  return true;
+}
+
+// The index before a last one of few places, where loads go along it, or along rows of as many: with those in lanes a
+// register would hold little, and so all places of some lanes are computed, and interleaved as they are stored.
+// no_node: it is another stage.
+node_id lane_of_interleaved(graph& g, const facts& known, stage& s) {
+  if (known.for_groups() || s.indices.size() < 2) return no_node;
   const node_id within = s.indices.back(), lane = s.indices[s.indices.size() - 2];
-  const node_id count = trips_of(g, within);
-  if (!is_number(g, g.arg(within, 0), 0) || !is_constant(g, count) || g[count].attribute < 2 ||
-      g[count].attribute > tuning::transposed::few)
-    return no_node;
   if (!may_vectorise(g, s.body, lane) || g.free[within].has(g.ordinal(lane))) return no_node;
-  bool fits = is_closed(g, lane), loads = false;
+  bool fits = is_closed(g, lane), loads = false, planes = true;
   for_each_node(g, s.body, [&](node_id n) {
     fits = fits && g.kind(n) != op::reduce;
     if (g.kind(n) != op::load || !g.free[n].has(g.ordinal(lane))) return;
-    fits = fits && (goes_along(g, known, n, lane) || goes_along(g, known, n, within));
-    loads = loads || goes_along(g, known, n, lane);
+    const bool along = goes_along(g, known, n, lane);
+    fits = fits && (along || goes_along(g, known, n, within));
+    loads = loads || along || is_taken_apart(g, n, lane);
+    planes = planes && along && uses(g, n, within);
   });
-  return fits && loads && known.trips(lane) >= tuning::transposed::least_lanes ? lane : no_node;
+  if (!fits || !loads || known.trips(lane) < tuning::transposed::least_lanes) return no_node;
+  return has_few_places(g, known, s, planes) ? lane : no_node;
 }
 
 void schedule_map(graph& g, const facts& known, stage& s, const amount& stored) {

@@ -104,7 +104,8 @@ inline constexpr int columns = 128;               // columns; estimate: of a pan
 inline constexpr double worth_code = 1 << 16;     // pairs; estimate: fewer are done before code is made
 }  // namespace pair_tiles
 namespace transposed {
-inline constexpr double least = 16;  // iterations; limit: of the loop within the lanes, a line of elements
+inline constexpr double least = 5;       // iterations; bench_survey: of the loop within the lanes
+inline constexpr double wide = 16;       // elements; limit: as many lanes along it are as well off
 inline constexpr int lanes = 16;     // lanes; estimate: each takes code of its own, and a store a line
 inline constexpr int few = 4;            // columns; limit: of rows that are interleaved, as of those transposed at once
 inline constexpr double least_lanes = 8; // lanes; estimate: fewer rows stay as they are

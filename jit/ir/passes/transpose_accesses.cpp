@@ -20,9 +20,10 @@ class innermost_loop {
       if (s.kind == statement_kind::instruct) {
         instruction& i = at(s.id);
         if (i.code != opcode::load || i.how != access::gather || i.mask != none || is_stored(i.target)) continue;
-        if (goes_along(i.target, i.args)) i.how = access::transposed, any = true;
+        if (is_wide(i.target) && goes_along(i.target, i.args)) i.how = access::transposed, any = true;
       } else if (s.kind == statement_kind::store && s.how == access::gather && s.mask == none && !s.adds) {
-        if (!is_loaded(s.target) && goes_along(s.target, s.subscripts)) s.how = access::transposed, any = true;
+        if (is_loaded(s.target) || (!is_wide(s.target) && !has_few_columns())) continue;
+        if (goes_along(s.target, s.subscripts)) s.how = access::transposed, any = true;
       }
     }
     if (any) loop_.unroll = transposed_columns;
@@ -47,6 +48,12 @@ class innermost_loop {
       return s.kind == statement_kind::instruct && at(s.id).code == opcode::load && at(s.id).target == buffer;
     });
   }
+  // Narrower ones are not transposed, only interleaved.
+  bool is_wide(std::int32_t id) const { return row(m_.buffers[static_cast<std::size_t>(id)].type).bytes >= 4; }
+  bool has_few_columns() {
+    const instruction &low = at(loop_.low), &high = at(loop_.high);
+    return low.code == opcode::constant && high.code == opcode::constant && high.bits - low.bits <= transposed_columns;
+  }
   // How far it moves with an iteration; nothing where that is not a constant.
   std::optional<int> slope(value v) {
     if (!made_.contains(v)) return 0;
@@ -60,7 +67,7 @@ class innermost_loop {
   }
   bool goes_along(std::int32_t id, const std::vector<value>& subscripts) {
     const buffer& b = m_.buffers[static_cast<std::size_t>(id)];
-    if (!b.unit_inner || row(b.type).bytes < 4 || subscripts.size() < 2 || at(subscripts.back()).vector) return false;
+    if (!b.unit_inner || subscripts.size() < 2 || at(subscripts.back()).vector) return false;
     for (std::size_t d = 0; d < subscripts.size(); ++d)
       if (slope(subscripts[d]) != (d + 1 == subscripts.size() ? 1 : 0)) return false;
     return true;
