@@ -128,6 +128,11 @@ class radix_of {
                   zero = integer(g_, 0);  // the bounds of an empty slice may be anything
     return entries(make(g_, op::select, some, low, zero), make(g_, op::select, some, high, zero));
   }
+  // The same where slices are deep; else the first edge is all.
+  edges rows(node_id low, node_id high, node_id deep) const {
+    const edges e = rows(low, high);
+    return {e.first, make(g_, op::select, deep, e.from, e.end), make(g_, op::select, deep, e.to, e.end), e.end};
+  }
   edges entries(node_id first, node_id end) const {
     const node_id from = make(g_, op::minimum, whole(up(first)), end);
     return {first, from, make(g_, op::maximum, whole(down(end)), from), end};
@@ -148,19 +153,22 @@ class block_tree_stages {
     const node_id low = g_.arg(f_.t, 0), high = g_.arg(f_.t, 1);
     deep_ = many(c_, s_, {low, high, f_.rows, f_.slice});
     node_id value = g_.arg(f_.reduce, 0), t = f_.t, rows = f_.rows;
-    // Rows are taken one by one where slices are not deep: then this is all of a slice, and nothing else runs.
-    const node_id whole = part(value, t, low, high, make(g_, op::logical_not, deep_));
+    // Rows are taken one by one where slices are not deep: then this is all of a slice, and nothing else runs. On a
+    // GPU, whose lanes work out the places of edges at once, the first edge stands for it: it is less code.
+    const bool apart = !known_.for_groups();
+    const node_id whole = apart ? part(value, t, low, high, make(g_, op::logical_not, deep_)) : no_node;
     node_id result = no_node;
     // The first table takes no more memory than the result.
     node_id slices = integer(g_, 1);
     for (const node_id idx : indices_of(g_, f_.slice)) slices = make(g_, op::mul, slices, trips_of(g_, idx));
     if (known_.call().force_for_tests) radix_.number = integer(g_, 4);
     else radix_.leave_entries(rows, make(g_, op::maximum, slices, integer(g_, 1)));
-    edges e = radix_.rows(low, high);
+    edges e = apart ? radix_.rows(low, high) : radix_.rows(low, high, deep_);
     for (int level = 0;; ++level) {
       if (level > 0 && known_.value(rows).value_or(0) < radix_.usual * radix_.usual)
         return joined(whole, joined(result, part(value, t, e.first, e.end, deep_)));
-      result = joined(joined(result, part(value, t, e.first, e.from, deep_)), part(value, t, e.to, e.end, deep_));
+      const node_id first = part(value, t, e.first, e.from, apart || level > 0 ? deep_ : truth(g_, true));
+      result = joined(joined(result, first), part(value, t, e.to, e.end, deep_));
       std::tie(value, t) = table(value, t, rows, level);
       rows = radix_.up(rows);
       const node_id low_entry = radix_.up(e.from), end_entry = radix_.down(e.to);
@@ -215,8 +223,7 @@ class scatter {
   void operator()() {
     const node_id rows = g_.arg(l_.owned, 1);
     deep_ = many(c_, s_, {l_.low, l_.high, rows, set_of(g_, {l_.slice})});
-    edges e = radix_.rows(l_.low, l_.high);
-    for (node_id* at : {&e.from, &e.to}) *at = make(g_, op::select, deep_, *at, e.end);  // else the first edge is all
+    const edges e = radix_.rows(l_.low, l_.high, deep_);
     s_.base = table(l_.owned, rows, radix_.entries(radix_.up(e.from), radix_.down(e.to)));
     s_.base_when = deep_;
     s_.body = at_edges(e, l_.owned);
