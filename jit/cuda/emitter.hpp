@@ -4,6 +4,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -93,6 +94,9 @@ struct function_emitter {
   std::vector<bool> loaded, stored;    // by buffer, in this kernel
   std::vector<bool> scratch_row;       // by buffer: each thread reads of it what it stored itself
   std::vector<int> row_run;            // by buffer: in runs of so many elements; 0: not accessed
+  // Accesses of local rows by the place of the lane in its loop, whole vectors of 16 bytes: loads by instruction.
+  std::vector<bool> at_place = {};
+  std::set<const ir::statement*> stores_at_place = {};
   // Does nothing store the buffer while this kernel loads it? What goes before in the launch of another one has.
   bool stays(std::int32_t b) const {
     const ir::role where = buffer(b).where;
