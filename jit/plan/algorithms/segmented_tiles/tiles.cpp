@@ -34,7 +34,7 @@ class tiling {
     const std::vector<node_id> all = reductions_in(g_, s_.body);
     for (const node_id n : all) {
       if (!may_tile(n)) continue;
-      if (all.size() == 1) return tile(), true;
+      if (all.size() == 1 && (n == s_.body || !is_part_of_others(n))) return tile(), true;
       store_by_itself(c_, s_, n, "its slices are taken by tiles of rows", false);
       return true;
     }
@@ -42,6 +42,12 @@ class tiling {
   }
 
  private:
+  // Does another output hold it as well, as a gradient does the maximum of what has none? Then it is stored for both.
+  bool is_part_of_others(node_id n) const {
+    return std::ranges::any_of(g_.outputs, [&](node_id other) {
+      return other != s_.define && any_node(g_, g_.arg(other, 0), [&](node_id e) { return e == n; });
+    });
+  }
   bool may_tile(node_id n) {
     const monoid fold = monoid_of(g_, n);
     if (keeps_several(g_, n) || in_order(g_, fold) || g_[n].count != 3) return false;
