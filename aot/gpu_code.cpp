@@ -30,7 +30,7 @@ std::optional<slot_extents> extents_of(const planned_program& p, const planned_c
   }
 }
 
-// Extents for which threads are laid out: those of an example, or usual ones, which are right for all others.
+// Extents for which threads are laid out: those of an example, or usual ones. Loops are counted by bounds_of.
 std::optional<slot_extents> typical_extents(const planned_program& p, const planned_class& c) {
   for (const extent_list& example : p.of->examples)
     if (example == c.served) return extents_of(p, c, c.served);
@@ -38,6 +38,28 @@ std::optional<slot_extents> typical_extents(const planned_program& p, const plan
   for (const std::int64_t n : {4096, 1024, 256, 100})
     if (auto found = extents_of(p, c, search.completed({}, n))) return found;
   return extents_of(p, c, c.served);
+}
+
+// All that extents may be, by slot, in calls of any class that has the code.
+using slot_bounds = std::vector<std::vector<shapes::interval>>;
+slot_bounds bounds_of(const planned_program& p, std::size_t code) {
+  std::vector<std::int64_t> low, high;
+  for (const extent_range& r : p.of->ranges) low.push_back(r.low), high.push_back(r.high);
+  slot_bounds all;
+  for (const planned_class& c : p.classes) {
+    if (c.code != static_cast<int>(code)) continue;
+    const jit::call_class call = call_of(*p.of, c.served, c.layout).value();
+    shapes::decisions formulas(false);
+    const auto extents = c.made->slot_amounts(call, jit::amounts_of(p.of->g, call, formulas));
+    all.resize(extents.size());
+    for (std::size_t slot = 0; slot < extents.size(); ++slot) {
+      const std::vector<shapes::interval> found = formulas.enclosed(extents[slot], low, high);
+      if (all[slot].empty()) all[slot] = found;
+      for (std::size_t d = 0; d < found.size(); ++d)
+        all[slot][d] = {std::min(all[slot][d].low, found[d].low), std::max(all[slot][d].high, found[d].high)};
+    }
+  }
+  return all;
 }
 
 gpu_code emit_code(const planned_program& p, std::size_t code, const std::string& name,
@@ -49,7 +71,7 @@ gpu_code emit_code(const planned_program& p, std::size_t code, const std::string
   named.name = name + "_" + p.of->name + "_" + std::to_string(code);
   const bool strict = p.of->options.determinism == determinism::strict;
   return {cuda::emit(named, {.compute = targets.front().compute, .cpu_order = strict},
-                     cuda::amounts_by_slot(extents.value_or(slot_extents()))), {}};
+                     cuda::amounts_by_slot(extents.value_or(slot_extents())), bounds_of(p, code)), {}};
 }
 
 int image_of(const std::string& text, const std::string& name, std::vector<gpu_image>& images) {

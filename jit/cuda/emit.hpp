@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <sheaf/jit/ir/ir.hpp>
+#include <sheaf/jit/shapes/interval.hpp>
 
 namespace sheaf::inline v0_1::cuda {
 
@@ -86,8 +87,10 @@ inline constexpr const char* compile_options[] = {"--std=c++17",        "--fmad=
 // "none" (INT64_MAX) in the checks of its own. So the host may read the slots at its next synchronisation.
 // extents, by slot: what decides how many threads share a tile, and which loops are counted in 32 bits. Without them a
 // tile has a warp. The text is right for all calls for which what they record is decided alike.
+// bounds, by slot: of the extents of all calls that the text is for, where `extents` are only those of a typical one.
 using call_extents = std::span<const std::vector<shapes::amount>>;
-source emit(const ir::module& m, const target& to, call_extents extents = {});
+using extent_bounds = std::span<const std::vector<shapes::interval>>;
+source emit(const ir::module& m, const target& to, call_extents extents = {}, extent_bounds bounds = {});
 
 // Numbers of one call, which record nothing.
 std::vector<std::vector<shapes::amount>> amounts_by_slot(const std::vector<std::vector<std::int64_t>>& extents);

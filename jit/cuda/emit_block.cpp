@@ -34,11 +34,16 @@ bool searches(const function_emitter& f, const ir::statement& loop) {
 
 // Is every number of the loop's range one of 32 bits? Of each call: others would end elsewhere.
 bool is_short(const function_emitter& f, const ir::statement& s) {
+  constexpr std::int64_t most = tuning::emit::longest_short;
+  if (!f.bounds.empty()) {
+    const closed_intervals all(f.m, f.kernel, f.bounds);
+    const auto low = all(s.low), high = all(s.high);
+    return low && high && low->low >= -most && high->high <= most;
+  }
   if (f.extents.empty()) return false;
   const closed_values known(f.m, f.kernel, f.extents);
   const auto low = known(s.low), high = known(s.high);
-  return low && high && low->certain() >= -tuning::emit::longest_short &&
-         high->certain() <= tuning::emit::longest_short;
+  return low && high && low->certain() >= -most && high->certain() <= most;
 }
 
 // The loop's head; its counter is a number of 64 bits whatever counts. step: lanes.

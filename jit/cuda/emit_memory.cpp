@@ -108,6 +108,8 @@ void load_runs(function_emitter& f, ir::value id, const std::string& pointer) {
   f.line(cat(stored_type(b.type), " x[", n, "];"));
   if (f.by_thread(i.target))
     f.line(cat("load_own<T>(x, ", pointer, ");"));
+  else if (f.at_place[static_cast<std::size_t>(id)])
+    f.line(cat("load_whole<T, ", f.run, ">(x, ", pointer, ");"));
   else
     f.line(cat("load_runs<", f.is_constant(i.target) ? "true" : "false", scanned(f), ", T, ", f.run, ">(x, ",
                pointer, ", ", live_lanes(f), ");"));
@@ -121,6 +123,8 @@ void store_runs(function_emitter& f, const ir::statement& s) {
   f.each(f.lanes, cat("x[k] = ", to_memory(b.type, f.ref(s.stored)), ";"));
   if (f.by_thread(s.target))
     f.line("store_own<T>(p, x);");
+  else if (f.stores_at_place.contains(&s))
+    f.line(cat("store_whole<T, ", f.run, ">(p, x, ", live_lanes(f), ");"));
   else
     f.line(cat("store_runs<", s.non_temporal ? "true" : "false", scanned(f), ", T, ", f.run, ">(p, x, ",
                live_lanes(f), ");"));

@@ -183,7 +183,10 @@ std::shared_ptr<const source> shared_source(const ir::shared_module& of, const t
   auto& found = all[{&of, to.compute, to.shared_bytes, to.texts, to.cpu_order}];
   if (found == nullptr) {
     const std::vector<std::vector<std::int64_t>> typical(of.code.buffers.size(), of.typical);
-    found = std::make_shared<const source>(emit(of.code, to, amounts_by_slot(typical)));
+    std::vector<shapes::interval> numbers;
+    for (const std::int64_t n : of.most) numbers.push_back({0, static_cast<double>(n)});
+    const std::vector<std::vector<shapes::interval>> bounds(of.code.buffers.size(), numbers);
+    found = std::make_shared<const source>(emit(of.code, to, amounts_by_slot(typical), bounds));
   }
   return found;
 }
@@ -215,6 +218,7 @@ struct module_emitter {
   const ir::module& m;
   const target& to;
   call_extents extents;
+  extent_bounds bounds;
   source made;
   std::vector<std::string> functions = {};                         // of launches of its own, in order
   bool open = false;                                               // the last function: others may follow in it
@@ -245,7 +249,8 @@ struct module_emitter {
                        .scratch_row = {},
                        .row_run = {},
                        .made = {},
-                       .extents = extents};
+                       .extents = extents,
+                       .bounds = bounds};
     const std::vector<bool> own = written_checks(m, k.body, std::vector<bool>(m.buffers.size()));
     const bool checks = std::find(own.begin(), own.end(), true) != own.end();
     if (open && may_follow(made.launches.back(), k, f.place, checks) &&
@@ -316,8 +321,8 @@ struct module_emitter {
 
 }  // namespace
 
-source emit(const ir::module& m, const target& to, call_extents extents) {
-  module_emitter e{.m = m, .to = to, .extents = extents, .made = words_of(m)};
+source emit(const ir::module& m, const target& to, call_extents extents, extent_bounds bounds) {
+  module_emitter e{.m = m, .to = to, .extents = extents, .bounds = bounds, .made = words_of(m)};
   for (std::size_t n = 0; n < m.kernels.size(); ++n) e.add(n);
   e.close();
   source s = std::move(e.made);

@@ -129,20 +129,24 @@ bool is_place(const function_emitter& f, const ir::statement& loop, ir::value v)
 
 void leave_scratch_rows(function_emitter& f, const ir::block& body, const ir::statement* loop) {
   const auto access = [&](std::int32_t buffer, ir::access how, const std::vector<ir::value>& subscripts, bool whole) {
+    const bool local = f.buffer(buffer).where == ir::role::local;
     const auto b = static_cast<std::size_t>(buffer);
     const int run = loop == nullptr ? 1 : f.run_of(*loop);
-    const bool own = how == ir::access::contiguous && !subscripts.empty() && loop != nullptr &&
-                     loop->lanes % f.place.group == 0 && is_place(f, *loop, subscripts.back()) &&
-                     (f.row_run[b] == 0 || f.row_run[b] == run) && (run == 1 || whole);
+    const bool placed = how == ir::access::contiguous && !subscripts.empty() && loop != nullptr &&
+                        loop->lanes % f.place.group == 0 && is_place(f, *loop, subscripts.back()) &&
+                        (run == 1 || whole);
+    if (!placed || (f.row_run[b] != 0 && f.row_run[b] != run)) f.scratch_row[b] = false;
     f.row_run[b] = run;
-    if (!own) f.scratch_row[b] = false;
+    return placed && local && subscripts.size() == 1 && loop->lanes == run * f.place.group;
   };
   for (const ir::statement& s : body) {
-    if (s.kind == ir::statement_kind::store) access(s.target, s.how, s.subscripts, s.mask == ir::none && !s.adds);
+    if (s.kind == ir::statement_kind::store &&
+        access(s.target, s.how, s.subscripts, s.mask == ir::none && !s.adds))
+      f.stores_at_place.insert(&s);
     if (s.kind == ir::statement_kind::instruct)
       if (const ir::instruction& i = f.instruction(s.id);
           i.code == ir::opcode::load || i.code == ir::opcode::next_places)
-        access(i.target, i.how, i.args, i.mask == ir::none);
+        f.at_place[static_cast<std::size_t>(s.id)] = access(i.target, i.how, i.args, i.mask == ir::none);
     leave_scratch_rows(f, s.body,
                        s.kind == ir::statement_kind::loop && s.how_loop == ir::loop_kind::vector ? &s : loop);
   }
@@ -153,6 +157,7 @@ void leave_scratch_rows(function_emitter& f, const ir::block& body, const ir::st
 void find_scratch_rows(function_emitter& f) {
   f.scratch_row.clear();
   f.row_run.assign(f.m.buffers.size(), 0);
+  f.at_place.assign(f.kernel.instructions.size(), false);
   for (const ir::buffer& b : f.m.buffers) f.scratch_row.push_back(b.where == ir::role::local || b.unit_inner);
   leave_scratch_rows(f, f.kernel.body, nullptr);
 }

@@ -4,6 +4,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -53,18 +54,25 @@ struct layout {
 };
 layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, call_extents extents);
 
-// grid_tiles.cpp. What the host knows of a kernel's bounds: values that are made of constants and extents.
-class closed_values {
+// grid_tiles.cpp. What the host knows of a kernel's bounds: values that are made of constants and extents, as numbers
+// of the call or as all that they may be.
+template <class Number>
+class closed {
  public:
-  closed_values(const ir::module& m, const ir::kernel& k, call_extents extents) : m_(m), k_(k), extents_(extents) {}
-  std::optional<shapes::amount> operator()(ir::value v) const;
-  std::optional<shapes::amount> iterations(const ir::statement& loop) const;
+  closed(const ir::module& m, const ir::kernel& k, std::span<const std::vector<Number>> extents)
+      : m_(m), k_(k), extents_(extents) {}
+  std::optional<Number> operator()(ir::value v) const;
 
  private:
   const ir::module& m_;
   const ir::kernel& k_;
-  call_extents extents_;
+  std::span<const std::vector<Number>> extents_;
 };
+struct closed_values : closed<shapes::amount> {
+  using closed::closed;
+  std::optional<shapes::amount> iterations(const ir::statement& loop) const;
+};
+using closed_intervals = closed<shapes::interval>;
 // The one loop below `loop`, serial or of vectors, whose iterations could be tiles as well: it is all that the body
 // does, its range is the same in each iteration, and its iterations tell each other nothing. Null: there is none.
 const ir::statement* shared_below(const ir::module& m, const ir::kernel& k, const ir::statement& loop);
@@ -86,6 +94,9 @@ struct function_emitter {
   std::vector<bool> loaded, stored;    // by buffer, in this kernel
   std::vector<bool> scratch_row;       // by buffer: each thread reads of it what it stored itself
   std::vector<int> row_run;            // by buffer: in runs of so many elements; 0: not accessed
+  // Accesses of local rows by the place of the lane in its loop, whole vectors of 16 bytes: loads by instruction.
+  std::vector<bool> at_place = {};
+  std::set<const ir::statement*> stores_at_place = {};
   // Does nothing store the buffer while this kernel loads it? What goes before in the launch of another one has.
   bool stays(std::int32_t b) const {
     const ir::role where = buffer(b).where;
@@ -103,6 +114,7 @@ struct function_emitter {
   std::map<const ir::statement*, std::string> pointer_of = {};  // of loads and stores in the loops around
   int pointers_made = 0;
   call_extents extents = {};
+  extent_bounds bounds = {};
 
   int vector_loop = -1, lanes = 0;
   int run = 1;  // lanes of the loop around that lie next to each other in a thread: lane l is its run l / run

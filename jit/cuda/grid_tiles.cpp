@@ -8,26 +8,45 @@
 
 namespace sheaf::inline v0_1::cuda {
 
-std::optional<shapes::amount> closed_values::operator()(ir::value v) const {
+namespace {
+
+void make(std::int64_t n, shapes::amount& made) { made = n; }
+void make(std::int64_t n, shapes::interval& made) { made = {static_cast<double>(n), static_cast<double>(n)}; }
+template <class Number>
+Number number(std::int64_t n) {
+  Number made;
+  return make(n, made), made;
+}
+shapes::amount applied(op what, const shapes::amount* of) { return plan::applied(what, of); }
+shapes::interval applied(op what, const shapes::interval* of) {
+  return shapes::enclosed(row(what).integer, of[0], of[1], of[2]);
+}
+
+}  // namespace
+
+template <class Number>
+std::optional<Number> closed<Number>::operator()(ir::value v) const {
   const ir::instruction& i = k_.instructions[static_cast<std::size_t>(v)];
   if (is_floating(i.type)) return std::nullopt;
-  if (i.code == ir::opcode::constant) return i.bits;
+  if (i.code == ir::opcode::constant) return number<Number>(i.bits);
   if (i.code == ir::opcode::extent) {
     const ir::buffer& b = m_.buffers[static_cast<std::size_t>(i.target)];
     const auto d = static_cast<std::size_t>(i.dimension);
-    if (d < b.extents.size() && b.extents[d] >= 0) return b.extents[d];
+    if (d < b.extents.size() && b.extents[d] >= 0) return number<Number>(b.extents[d]);
     if (b.slot < 0 || static_cast<std::size_t>(b.slot) >= extents_.size()) return std::nullopt;
     return extents_[static_cast<std::size_t>(b.slot)][d];
   }
   if (i.code != ir::opcode::elementwise || i.vector || row(i.what).integer == nullptr) return std::nullopt;
-  shapes::amount x[3] = {0, 0, 0};
+  Number x[3] = {number<Number>(0), number<Number>(0), number<Number>(0)};
   for (std::size_t n = 0; n < i.args.size(); ++n) {
     const auto known = (*this)(i.args[n]);
     if (!known) return std::nullopt;
     x[n] = *known;
   }
-  return plan::applied(i.what, x);
+  return applied(i.what, x);
 }
+template class closed<shapes::amount>;
+template class closed<shapes::interval>;
 
 std::optional<shapes::amount> closed_values::iterations(const ir::statement& loop) const {
   const auto low = (*this)(loop.low), high = (*this)(loop.high);

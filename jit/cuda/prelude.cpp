@@ -102,6 +102,26 @@ FN void store_runs(E* p, const E (&x)[K], int rest) {
     }
   }
 }
+// The same of a row in the group's own memory from a whole vector on: what dead lanes load is any number.
+template <int T, int V, class E, int K> FN void load_whole(E (&x)[K], const E* p) {
+  constexpr int B = V * (int)sizeof(E), C = B < 16 ? B : 16, N = B / C;
+  typedef typename word_of<C>::type word;
+  word w[N];
+  EACH(N) w[k] = ((const word*)(p + ((int)threadIdx.x & (T - 1)) * V))[k];
+  memcpy(x, w, sizeof x);
+}
+template <int T, int V, class E, int K> FN void store_whole(E* p, const E (&x)[K], int rest) {
+  constexpr int B = V * (int)sizeof(E), C = B < 16 ? B : 16, N = B / C;
+  typedef typename word_of<C>::type word;
+  const int first = ((int)threadIdx.x & (T - 1)) * V;
+  if (rest >= first + V) {
+    word w[N];
+    memcpy(w, x, sizeof x);
+    EACH(N) ((word*)(p + first))[k] = w[k];
+  } else {
+    EACH(K) if (first + k < rest) p[first + k] = x[k];
+  }
+}
 // The same of a row that only the thread itself reads again: its 16 bytes lie beside those of its neighbours.
 template <int T, class E, int K> FN void load_own(E (&x)[K], const E* p) {
   constexpr int B = K * (int)sizeof(E), C = B < 16 ? B : 16, N = B / C;

@@ -280,6 +280,7 @@ inline std::vector<amount> costs_of(const module& m) {
 struct shared_module {
   module code;
   std::vector<std::int64_t> typical;  // numbers for which threads are laid out
+  std::vector<std::int64_t> most;     // of every call
 };
 struct shared_call {
   const shared_module* of = nullptr;  // lives as long as the process

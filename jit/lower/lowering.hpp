@@ -154,7 +154,7 @@ class kernel_lowering {
   ir::kernel part_of_sort(const plan::kernel_plan& k, const stage& list);
 
   // tiles.cpp
-  void fold_by_tiles(const stage& s, int part, scope& top);
+  void fold_by_tiles(int part, scope& top);
 
   // range_scatter.cpp
   void list_slices(const stage& s, scope& top);

@@ -3,6 +3,7 @@
 // after all of them keys are as they were.
 #include <sheaf/jit/lower/sort_kernels.hpp>
 
+#include <limits>
 #include <map>
 #include <mutex>
 #include <string>
@@ -245,6 +246,9 @@ ir::shared_module made(element type, int bits) {
   s.typical[static_cast<std::size_t>(number::tiles)] = usual_places / plan::least_tile;
   s.typical[static_cast<std::size_t>(number::groups)] =
       usual_places / plan::least_tile * (std::int64_t{1} << bits) / plan::counts_at_once;
+  s.most.assign(static_cast<std::size_t>(number::count_), std::numeric_limits<std::int64_t>::max());
+  s.most[static_cast<std::size_t>(number::planes)] = 1 << 20;  // indices of a place: a program has fewer
+  s.most[static_cast<std::size_t>(number::steps)] = 64;  // bits of a number of places
   if (runtime::current_settings().verify) ir::verify(s.code);
   return s;
 }

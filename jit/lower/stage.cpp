@@ -226,7 +226,7 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   ir::kernel_builder builder(k.name);
   scope top(builder.top());
   if (stages.front()->how == plan::way::tiles || stages.front()->how == plan::way::tile_starts) {
-    fold_by_tiles(*stages.front(), k.part, top);
+    fold_by_tiles(k.part, top);
     return std::move(builder).finish();
   }
   if (stages.front()->how == plan::way::inverse_index && stages.front()->inverse.blocks > 0) {

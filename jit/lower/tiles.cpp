@@ -1,86 +1,16 @@
 // Slices that follow each other, by tiles of rows (see plan::tile_form); a stage of its own found which slice each tile
 // begins in, by a search among the bounds. One kernel where rows have values of their own, which walks the rows of a
-// tile in lanes. Else two: the first folds them, and what crosses the ends of tiles is joined in their order.
+// tile in lanes. Else two: the first folds them, and what crosses the ends of tiles is joined in their order. Rows that
+// need what their slice comes to follow the fold in its kernel: rows_of_tiles.cpp.
 #include <bit>
 
-#include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/lower/search.hpp>
+#include <sheaf/jit/lower/tiles_lowering.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
-#include <sheaf/jit/plan/algorithms/segmented_tiles/tiles.hpp>
 
 namespace sheaf::inline v0_1::lower {
 
-namespace {
-
 using numerics::tile::join_lanes;
-
-struct tiles_lowering {
-  kernel_lowering& k;
-  const stage& s;
-  const plan::tile_form& f;
-  scope& top;
-  std::int32_t firsts, parts;
-  monoid fold;
-  ir::value slices, tiles;
-
-  static ir::value sum(ir::block_builder& b, ir::value x, ir::value y) { return b.emit(op::add, {x, y}); }
-  static ir::value gap(ir::block_builder& b, ir::value x, ir::value y) { return b.emit(op::sub, {x, y}); }
-  static ir::value clamped(ir::block_builder& b, ir::value x, const range& r) {
-    return b.emit(op::minimum, {b.emit(op::maximum, {x, r.low}), r.high});
-  }
-  ir::value first_of(ir::block_builder& b, ir::value tile) const { return b.load(firsts, element::i64, {tile}); }
-  element joined() const { return k.buffer(parts).type; }
-  std::int32_t local(const char* name, element type) const {
-    return ir::add_local(k.code, name, type, f.size);
-  }
-  // body(task, its number), unless there is no slice.
-  template <class Body>
-  void each_task(ir::value count, Body&& body) {
-    ir::block_builder& b = *top.block;
-    const ir::value zero = b.i64(0), some = b.emit(op::less, {zero, slices});
-    scope task(top, b.loop(ir::loop_kind::parallel, "tile", zero, b.emit(op::select, {some, count, zero})));
-    body(task, task.block->counter());
-    task.close();
-  }
-  range rows_of(scope& at, ir::value tile) const {
-    ir::block_builder& b = *at.block;
-    const ir::value size = b.i64(f.size), low = b.emit(op::mul, {tile, size});
-    const ir::value all = k.emit(k.g.arg(f.walk, 1), at);
-    return {low, b.emit(op::minimum, {sum(b, low, size), all})};
-  }
-  range bounds(scope& at) const {
-    const ir::value low = k.emit(f.low, at);
-    return {low, k.emit(f.high, at)};
-  }
-  // The last row of a slice that ends in the tile. Where offsets break their promise, which another kernel may find
-  // later, it is in the tile all the same.
-  ir::value last_row(ir::block_builder& b, const range& r, const range& own) const {
-    return clamped(b, gap(b, gap(b, r.high, b.i64(1)), own.low), {b.i64(0), b.i64(f.size - 1)});
-  }
-  static ir::value some_of(ir::block_builder& b, const range& r) { return b.emit(op::less, {r.low, r.high}); }
-  // The stage's value, where the reduction is x.
-  void store(scope& at, ir::value x, ir::value mask) {
-    const element type = k.g.type(f.reduce);
-    at.set(f.reduce, at.block->type_of(x) == type ? x : at.block->cast(type, x));
-    k.store(s, k.emit(s.body, at), at, mask);
-  }
-
-  void find();
-  void fold_tile();
-  void mark_begins(scope& task, const range& own, const range& which, std::int32_t heads);
-  ir::value fold_rows(scope& task, const range& own, ir::value first, std::int32_t heads, std::int32_t folded);
-  void bind_slice(scope& row, ir::value head, ir::value begins, ir::value running, ir::value first);
-  void store_ends(scope& task, const range& own, const range& which, std::int32_t folded);
-  void store_parts(scope& task, ir::value tile, const range& own, const range& which, ir::value rest,
-                   std::int32_t folded);
-  void join();
-  void store_rows();
-  void values_of_rows(scope& task, const range& own, ir::value first, std::int32_t heads);
-  void rest_of_rows(scope& task, const range& rows);
-  void fold_columns();
-  void slice_of_columns(scope& slice, ir::value tile, const range& own, ir::value next);
-  void join_columns(scope& crosses, ir::value tile, ir::value from);
-};
 
 void tiles_lowering::find() {
   each_task(sum(*top.block, tiles, top.block->i64(1)), [&](scope& task, ir::value tile) {
@@ -112,36 +42,47 @@ void tiles_lowering::mark_begins(scope& task, const range& own, const range& whi
   const ir::value starts = c.emit(op::less_equal, {own.low, r.low}), soon = c.emit(op::less, {r.low, own.high});
   const ir::value inside = c.emit(op::logical_and, {some_of(c, r), c.emit(op::logical_and, {starts, soon})});
   const ir::value number = gap(c, k.emit(f.slice, *loops.inner), gap(c, which.low, c.i64(1)));
-  const ir::value mark = f.mine == no_node ? c.constant(element::boolean, 1) : c.cast(element::i32, number);
+  const ir::value mark = numbers() ? c.cast(element::i16, number) : c.constant(element::boolean, 1);
   c.store(heads, {gap(c, r.low, own.low)}, mark, ir::access::gather, inside);
   loops.close();
 }
 
-// Rows before the first slice that begins in the tile are of the one that goes on from the tile before.
-void tiles_lowering::bind_slice(scope& row, ir::value head, ir::value begins, ir::value running, ir::value first) {
+// Rows before the first slice that begins in the tile are of the one that goes on from the tile before. Returns the
+// numbers of slices in the tile, from 1.
+ir::value tiles_lowering::number_rows(ir::block_builder& b, ir::value head, ir::value running, ir::value most) const {
+  const ir::value number = b.scan_lanes(running, b.cast(element::i32, head));
+  return b.emit(op::minimum, {b.emit(op::maximum, {number, b.constant(element::i32, 1)}), most});
+}
+ir::value tiles_lowering::most_numbers(ir::block_builder& b, ir::value first) const {
+  return b.cast(element::i32, b.emit(op::minimum, {gap(b, slices, first), b.i64(f.size + 1)}));
+}
+void tiles_lowering::bind_slice(scope& row, ir::value number, ir::value first) const {
   ir::block_builder& b = *row.block;
-  const ir::value number = b.cast(element::i64, b.scan_slices(running, head, begins)), one = b.i64(1);
-  const ir::value from = gap(b, first, one);
-  const ir::value found = sum(b, from, b.emit(op::maximum, {number, one}));
-  row.set(f.mine, b.emit(op::minimum, {found, gap(b, slices, one)}));
+  row.set(f.mine, sum(b, gap(b, first, b.i64(1)), b.cast(element::i64, number)));
 }
 
 // Folds up to each row, from where its slice begins in the tile. Returns that of the last row.
 ir::value tiles_lowering::fold_rows(scope& task, const range& own, ir::value first, std::int32_t heads,
                                     std::int32_t folded) {
-  const ir::value low = clamped(*task.block, k.emit(f.begin, task), own);
-  const range rows{low, clamped(*task.block, k.emit(f.end, task), own)};
   const ir::value running = task.block->accumulator(f.type, fold, false);
   const ir::value number = f.mine == no_node ? ir::none : task.block->accumulator(element::i32, monoid::max, false);
+  const ir::value most = f.mine == no_node ? ir::none : most_numbers(*task.block, first);
   open_loops loops(k, task);
-  loops.enter(f.walk, f.lanes, &rows);
+  loops.enter(f.walk, f.lanes, &own);
   ir::block_builder& b = *loops.inner->block;
   const ir::value place = gap(b, b.counter(), own.low);
   const ir::value head = b.load(heads, k.buffer(heads).type, {place}, ir::access::contiguous);
-  const ir::value begins = f.mine == no_node ? head : b.emit(op::not_equal, {head, b.constant(element::i32, 0)});
-  if (f.mine != no_node) bind_slice(*loops.inner, head, begins, number, first);
+  const ir::value begins = numbers() ? b.emit(op::not_equal, {head, b.constant(element::i16, 0)}) : head;
+  if (f.mine != no_node) {
+    const ir::value own_number = number_rows(b, head, number, most);
+    bind_slice(*loops.inner, own_number, first);
+    if (!readers.empty()) b.store(heads, {place}, b.cast(element::i16, own_number), ir::access::contiguous);
+  }
   const ir::value x = k.emit(f.value, *loops.inner);
   b.store(folded, {place}, b.scan_slices(running, x, begins), ir::access::contiguous);
+  for (const tiles_lowering& reader : readers)
+    for (const kept_row& each : reader.kept)
+      b.store(each.buffer, {place}, k.emit(each.of_fold, *loops.inner), ir::access::contiguous);
   loops.close();
   return task.block->read(running);
 }
@@ -178,62 +119,21 @@ void tiles_lowering::store_parts(scope& task, ir::value tile, const range& own, 
   crossing.close();
 }
 
-void tiles_lowering::fold_tile() {
-  const std::int32_t heads = local("begins", f.mine == no_node ? element::boolean : element::i32);
+void tiles_lowering::fold_tile(scope& task, ir::value tile, const range& own, const range& which, std::int32_t heads,
+                               std::int32_t folded) {
+  mark_begins(task, own, which, heads);
+  const ir::value rest = fold_rows(task, own, which.low, heads, folded);
+  store_ends(task, own, which, folded);
+  store_parts(task, tile, own, which, rest, folded);
+}
+
+void tiles_lowering::fold_tiles() {
+  const std::int32_t heads = local("begins", numbers() ? element::i16 : element::boolean);
   const std::int32_t folded = local("folds", f.type);
   each_task(tiles, [&](scope& task, ir::value tile) {
-    ir::block_builder& b = *task.block;
-    const range own = rows_of(task, tile);
-    const ir::value first = first_of(b, tile);
-    const range which{first, first_of(b, sum(b, tile, b.i64(1)))};
-    mark_begins(task, own, which, heads);
-    const ir::value rest = fold_rows(task, own, first, heads, folded);
-    store_ends(task, own, which, folded);
-    store_parts(task, tile, own, which, rest, folded);
+    const range own = rows_of_slices(task, rows_of(task, tile));
+    fold_tile(task, tile, own, slices_of(*task.block, tile), heads, folded);
   });
-}
-
-// Each row's own value.
-void tiles_lowering::values_of_rows(scope& task, const range& own, ir::value first, std::int32_t heads) {
-  const ir::value low = clamped(*task.block, k.emit(f.begin, task), own);
-  const range rows{low, clamped(*task.block, k.emit(f.end, task), {low, own.high})};
-  rest_of_rows(task, {own.low, rows.low});
-  const ir::value number = task.block->accumulator(element::i32, monoid::max, false);
-  open_loops loops(k, task);
-  loops.enter(f.walk, f.lanes, &rows);
-  ir::block_builder& b = *loops.inner->block;
-  const ir::value place = gap(b, b.counter(), own.low);
-  const ir::value head = b.load(heads, element::i32, {place}, ir::access::contiguous);
-  bind_slice(*loops.inner, head, b.emit(op::not_equal, {head, b.constant(element::i32, 0)}), number, first);
-  k.store(s, k.emit(f.value, *loops.inner), *loops.inner);
-  loops.close();
-  rest_of_rows(task, {rows.high, own.high});
-}
-
-void tiles_lowering::rest_of_rows(scope& task, const range& rows) {
-  open_loops loops(k, task);
-  loops.enter(f.walk, f.lanes, &rows);
-  k.store(s, k.emit(f.rest, *loops.inner), *loops.inner);
-  loops.close();
-}
-
-void tiles_lowering::store_rows() {
-  const std::int32_t heads = local("begins", element::i32);
-  ir::block_builder& b = *top.block;
-  const ir::value zero = b.i64(0), any = b.emit(op::less, {zero, slices});
-  scope task(top, b.loop(ir::loop_kind::parallel, "tile", zero, tiles));
-  const ir::value tile = task.block->counter();
-  const range own = rows_of(task, tile);
-  scope some(task, task.block->guard(any));
-  const ir::value first = first_of(*some.block, tile);
-  const range which{first, first_of(*some.block, sum(*some.block, tile, some.block->i64(1)))};
-  mark_begins(some, own, which, heads);
-  values_of_rows(some, own, first, heads);
-  some.close();
-  scope none(task, task.block->guard(task.block->emit(op::logical_not, {any})));
-  rest_of_rows(none, own);
-  none.close();
-  task.close();
 }
 
 // The columns of one slice, as far as it lies in the tile: stored if that is all of it, else as a part.
@@ -322,18 +222,30 @@ void tiles_lowering::join() {
   });
 }
 
-}  // namespace
-
-void kernel_lowering::fold_by_tiles(const stage& s, int part, scope& top) {
-  const plan::tile_form& f = s.tiles();
-  const ir::value slices = emit(g.arg(f.slice, 1), top), tiles = emit(plan::tiles_of(g, f), top);
-  const bool finds = s.how == plan::way::tile_starts, folds = f.reduce != no_node;
-  tiles_lowering one{*this,  s,    f, top, buffers.at(finds ? s.define : f.firsts), folds ? buffers.at(f.parts) : -1,
-                     folds ? monoid_of(g, f.reduce) : monoid::sum, slices, tiles};
-  if (finds) return one.find();
-  if (!folds) return one.store_rows();
+void kernel_lowering::fold_by_tiles(int part, scope& top) {
+  const auto of_stage = [&](const stage& s) {
+    const plan::tile_form& f = s.tiles();
+    const bool finds = s.how == plan::way::tile_starts, folds = f.reduce != no_node;
+    return tiles_lowering{.k = *this,
+                          .s = s,
+                          .f = f,
+                          .top = top,
+                          .firsts = buffers.at(finds ? s.define : f.firsts),
+                          .parts = folds ? buffers.at(f.parts) : -1,
+                          .fold = folds ? monoid_of(g, f.reduce) : monoid::sum,
+                          .slices = emit(g.arg(f.slice, 1), top),
+                          .tiles = emit(plan::tiles_of(g, f), top)};
+  };
+  tiles_lowering one = of_stage(*stages.front());
+  if (stages.front()->how == plan::way::tile_starts) return one.find();
+  if (one.f.reduce == no_node) return part == plan::rows_after_join ? one.store_rows_after_join() : one.store_rows();
   if (part == 1) return one.join();
-  f.columns == no_node ? one.fold_tile() : one.fold_columns();
+  if (one.f.columns != no_node) return one.fold_columns();
+  for (std::size_t n = 1; n < stages.size(); ++n) {
+    one.readers.push_back(of_stage(*stages[n]));
+    one.readers.back().numbered = one.f.mine != no_node;
+  }
+  one.readers.empty() ? one.fold_tiles() : one.fold_and_store_rows();
 }
 
 }  // namespace sheaf::inline v0_1::lower

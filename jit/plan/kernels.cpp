@@ -9,6 +9,7 @@
 #include <sheaf/jit/plan/roots.hpp>
 #include <sheaf/jit/plan/algorithms/pair_tiles/powers.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
+#include <sheaf/jit/plan/algorithms/segmented_tiles/tiles.hpp>
 #include <sheaf/jit/plan/updates.hpp>
 #include <sheaf/jit/plan/algorithms/sort/sort.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
@@ -305,12 +306,39 @@ kernel_plan alone(const graph& g, const stage& s, int i) {
   return k;
 }
 
+// Rows of slices into the kernel that folds these, if what they read otherwise is there before: it stores those of
+// slices that lie in a tile. Returns the kernel that stores the others; none: they stay by themselves.
+std::optional<std::size_t> place_rows(graph& g, const facts& known, program_plan& plan, std::size_t i,
+                                      const std::vector<std::size_t>& home) {
+  const stage& s = plan.stages[i];
+  if (s.how != way::tiles || s.tiles().reduce != no_node || known.call().overrides.fusion == fusion::off) return {};
+  const auto reads = [&](std::size_t j) { return plan.reads.reads(s.define, plan.stages[j].define); };
+  for (std::size_t fold = 0; fold < i; ++fold) {
+    if (!reads(fold) || !stores_rows_of(g, plan.stages[fold], s)) continue;
+    kernel_plan& k = plan.kernels[home[fold] - 1];
+    bool ready = may_share_updates(g, known, plan, k, s);
+    for (std::size_t j = 0; j < i; ++j)
+      ready = ready && (j == fold || !reads(j) || plan.stages[j].how == way::space || home[j] + 1 < home[fold]);
+    if (!ready) continue;
+    k.stages.push_back(static_cast<int>(i));
+    kernel_plan& rest = plan.kernels.emplace_back(alone(g, s, static_cast<int>(i)));
+    rest.name += "_rest";
+    rest.part = rows_after_join;
+    return plan.kernels.size() - 1;
+  }
+  return {};
+}
+
 // Each stage into the first kernel that it may join, after those whose results it reads.
 void place_stages(graph& g, const facts& known, program_plan& plan) {
   std::vector<std::size_t> home(plan.stages.size());
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     stage& s = plan.stages[i];
     if (s.how == way::space) continue;
+    if (const auto rows = place_rows(g, known, plan, i, home)) {
+      home[i] = *rows;
+      continue;
+    }
     std::size_t k = 0;
     for (std::size_t j = 0; j < i; ++j)
       if (plan.reads.reads(s.define, plan.stages[j].define)) k = std::max(k, home[j]);

@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include <sheaf/jit/shapes/interval.hpp>
 #include <sheaf/jit/shapes/step.hpp>
 
 namespace sheaf::inline v0_1::shapes {
@@ -55,6 +56,9 @@ class decisions {
   // Formulas for the extents of another call; all of them in one walk.
   std::vector<double> values(std::span<const amount> list, std::span<const std::int64_t> extents) const;
   double value(const amount& a, std::span<const std::int64_t> extents) const { return values({&a, 1}, extents)[0]; }
+  // All that they may be where extents are in [low, high].
+  std::vector<interval> enclosed(std::span<const amount> list, std::span<const std::int64_t> low,
+                                 std::span<const std::int64_t> high) const;
 
   // What is left to be decided where all extents are in [low, high].
   open_decisions open_in(std::span<const std::int64_t> low, std::span<const std::int64_t> high) const;

@@ -74,6 +74,16 @@ in_box outcome(const decision& d, const std::vector<interval>& v) {
 
 }  // namespace
 
+std::vector<interval> decisions::enclosed(std::span<const amount> list, std::span<const std::int64_t> low,
+                                          std::span<const std::int64_t> high) const {
+  const std::vector<interval> v = intervals_of(steps_, functions_, low, high);
+  std::vector<interval> found;
+  for (const amount& a : list)
+    found.push_back(a.record() == this ? v[static_cast<std::size_t>(a.formula())]
+                                       : interval{a.estimate(), a.estimate()});
+  return found;
+}
+
 open_decisions decisions::open_in(std::span<const std::int64_t> low, std::span<const std::int64_t> high) const {
   const std::vector<interval> v = intervals_of(steps_, functions_, low, high);
   open_decisions open;

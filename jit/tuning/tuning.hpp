@@ -212,6 +212,7 @@ namespace segmented_tiles {
 inline constexpr std::int64_t most_slices = std::int64_t{1} << 31;  // slices; limit: a tile counts by 32 bits
 inline constexpr double least_rows = 1 << 14;                        // rows; estimate: fewer do not pay three launches
 inline constexpr double of_search = 32;  // operations; estimate: of finding a tile's first slice
+inline constexpr std::int64_t kept_bytes = 8;  // of a row; estimate: 14 KB of a tile, 14 warps a multiprocessor
 }  // namespace segmented_tiles
 namespace range_scatter {
 inline constexpr double listed_from = 32768;        // elements; W4: of the result, fewer ask every slice

@@ -6,6 +6,7 @@
 
 #include <sheaf/aot/classes.hpp>
 #include <sheaf/aot/extents.hpp>
+#include <sheaf/aot/gpu_code.hpp>
 #include <sheaf/aot/slots.hpp>
 #include <sheaf/jit/ir/builder.hpp>
 
@@ -148,6 +149,20 @@ TEST(ahead, calls_that_reduce_nothing_have_the_plans_of_any_strides) {
   EXPECT_LT(2 * kernels({1000, 8, 0, 2}), kernels({1000, 8, 10, 2})) << "no lists of slices";
   for (std::size_t k = 0; k < made.codes.size(); ++k)
     EXPECT_TRUE(std::ranges::any_of(made.classes, [&](const auto& c) { return c.code == static_cast<int>(k); })) << k;
+}
+
+// What a library serves says how long loops are, not the extents for which threads are laid out.
+TEST(ahead, loops_on_a_gpu_count_in_32_bits_where_ranges_are_that_short) {
+  const auto counts_short = [](const std::string& ranges) {
+    const aot::program p =
+        programs("kernel sums\n" + ranges + "input x: f32[?, ?]\ny(i) = sum(j, x(i, j))\n").at(0);
+    std::vector<aot::gpu_image> images;
+    aot::emit_codes(aot::plan_classes(p, aot::planned_for::gpus(), aot::held::general), "all", {{"sm_90", 90}}, images);
+    return std::ranges::any_of(images, [](const aot::gpu_image& i) { return i.text.find("_short") != i.text.npos; });
+  };
+  EXPECT_TRUE(counts_short("range x 0..100000 0..1000000\n"));
+  EXPECT_FALSE(counts_short(""));
+  EXPECT_FALSE(counts_short("like x 1000 64\n"));
 }
 
 // y = a kernel of two workspaces; the second code has a third one before them, for a kernel of its own.

@@ -33,6 +33,8 @@ on_gpu env FAKE_EAGER=1 FAKE_CAPABILITY=100 "$folder/run" x86-64-v2 >/dev/null |
 
 # A library for GPUs alone, without unused functions.
 printf 'kernel gather\ninput x: f32[?]\ninput at: i64[?]\ny(i) = x(at(i)) + x(at(i))\n' >"$folder/one.sheaf"
+printf 'kernel ends\ninput x: f32[?]\ninput w: f32[?]\ninput z: f32[?]\ninput skipped: f32[?]\n%s\n' \
+  'y(i) = sum(over(k, t.in(extent(skipped, 0), extent(x, 0))), x(t) * w(i) * z(k))' >>"$folder/one.sheaf"
 SHEAF_NVRTC=$nvrtc "$aot" --name one --out "$folder" --targets sm_90 "$folder/one.sheaf"
 gcc $flags -I"$folder" "$source/gpu_calls.c" "$folder/one.c" "$folder/one-gpu.c" -o "$folder/calls" -lm -lpthread
 echo '#include "one.hpp"' | g++ -std=c++20 -Wall -Wextra -Wpedantic -Werror -x c++ -fsyntax-only -I"$folder" -

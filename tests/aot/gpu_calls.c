@@ -1,5 +1,5 @@
-/* Calls of `gather` on a GPU with arrays in its memory, for gpu.sh: the tests' driver takes its calls by their names.
- * Prints what went wrong, and exits with 1 where that is not what it should be. */
+/* Calls of `gather` and `ends` on a GPU with arrays in its memory, for gpu.sh: the tests' driver takes its calls by
+ * their names. Prints what went wrong, and exits with 1 where that is not what it should be. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +15,14 @@ static void *driver;
 static void find(const char *name, void *to) {
   void *const found = dlsym(driver, name);
   memcpy(to, &found, sizeof found);
+}
+
+/* Of more rows than 32 bits count the last five: all of them are one number in memory. */
+static int ends(uint64_t x_there, uint64_t y_there) {
+  const int64_t below = ((int64_t)1 << 31) - 3, rows = below + 5, same = 0, one = 1, count = 4;
+  const float *const numbers = (const float *)(uintptr_t)x_there;
+  return one_ends_gpu(numbers, &rows, &same, numbers, &count, NULL, numbers, &one, NULL, numbers, &below, &same,
+                      (float *)(uintptr_t)y_there, NULL, NULL, NULL);
 }
 
 int main(void) {
@@ -51,6 +59,11 @@ int main(void) {
   get(y, y_there, sizeof y, NULL);
   finish(NULL);
   if (y[0] != 10 || y[1] != 2 || y[2] != 8 || y[3] != 4) return puts("wrong values"), 1;
+
+  if (ends(x_there, y_there) != ONE_OK) return puts(one_message()), 1;
+  get(y, y_there, sizeof y, NULL);
+  finish(NULL);
+  if (y[0] != 5 || y[1] != 10 || y[2] != 15 || y[3] != 20) return puts("wrong sums of many rows"), 1;
 
   /* Queued only: what is wrong with data is asked for later. Outputs stay as they were. */
   one_gpu_run run = {NULL, 0, 1};

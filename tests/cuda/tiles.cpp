@@ -162,6 +162,11 @@ TEST(tiles, are_for_slices_that_follow_each_other) {
   std::size_t folds = 0;
   for (std::size_t at = softmax.find("_fold"); at != std::string::npos; at = softmax.find("_fold", at + 1)) ++folds;
   EXPECT_EQ(folds, 2u) << "the maximum, and the sum about it\n" << softmax;
+  // Rows are stored where they are folded, but for those of slices that several tiles share.
+  EXPECT_EQ(softmax.find("softmax_z_rows"), std::string::npos) << softmax;
+  EXPECT_NE(softmax.find("softmax_z_rest"), std::string::npos) << softmax;
+  const std::string apart = plan_of(words_of(segment_softmax(z, offsets(off))), 1 << 20, {.fusion = fusion::off});
+  EXPECT_NE(apart.find("softmax_z_rows"), std::string::npos) << apart;
   const std::size_t first = softmax.find("firsts_find");
   EXPECT_NE(first, std::string::npos) << softmax;
   EXPECT_EQ(softmax.find("_find", first + 11), std::string::npos) << "all tiles begin in the same slices\n" << softmax;

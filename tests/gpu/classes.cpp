@@ -8,23 +8,15 @@
 #include <support/both.hpp>
 
 #include "machine.hpp"
+#include "rows.hpp"
 
 namespace {
 
 using namespace sheaf;
+using namespace test::of_rows;
 using test::sentence_of;
 
-constexpr auto m = axis<"m">;
-constexpr auto t = axis<"t">;
-constexpr auto f = axis<"f">;
-constexpr auto x = tensor<"x", float, 2>;
 constexpr auto v = tensor<"v", float, 2>;
-constexpr auto pick = tensor<"pick", std::int64_t, 1>;
-constexpr auto cut = tensor<"cut", std::int64_t, 2>;
-constexpr auto pooled = define<"pooled">(m, f) = mean(t.in(cut(m, 0_c), cut(m, 1_c)), x(t, f));
-constexpr auto total = define<"total">(f) = sum(t, x(t, f));
-constexpr auto across = define<"across">(t) = sum(f, x(t, f));
-constexpr auto taken = define<"taken">(m, f) = x(pick(m), f);
 
 std::mt19937_64 random_numbers(5);
 std::int64_t up_to(std::int64_t most) {

@@ -4,23 +4,18 @@
 #include <support/both.hpp>
 
 #include "machine.hpp"
+#include "rows.hpp"
 
 namespace {
 
 using namespace sheaf;
+using namespace test::of_rows;
 using test::sentence_of;
 
-constexpr auto m = axis<"m">;
-constexpr auto t = axis<"t">;
-constexpr auto f = axis<"f">;
-constexpr auto x = tensor<"x", float, 2>;
 constexpr auto w = tensor<"w", float, 2>;
 constexpr auto z = tensor<"z", float, 1>;
-constexpr auto pick = tensor<"pick", std::int64_t, 1>;
 constexpr auto products = define<"products">(f) = sum(t, x(t, f) * w(t, f));
-constexpr auto across = define<"across">(t) = sum(f, x(t, f));
 constexpr auto gathered = define<"gathered">(m) = z(pick(m));
-constexpr auto rows_taken = define<"rows_taken">(m, f) = x(pick(m), f);
 constexpr auto welford = own_monoid<"welford">(tuple(0_c, 0_c, 0_c), [](auto a, auto b) {
   const auto n = get<0>(a) + get<0>(b);
   const auto part = get<0>(b) / maximum(n, 1_c);
@@ -51,17 +46,17 @@ TEST(plans, scatters_by_atomics) {
   const auto flat = test::noise_array<float>(-1, 1, 1000);
   const auto table = test::noise_array<float>(-1, 1, 90);
   const options atomic{.scatters = scatters::atomic};
-  const auto program = compile(atomic, vjp(rows_taken, x), vjp(gathered, z), on(gpu));
+  const auto program = compile(atomic, vjp(taken, x), vjp(gathered, z), on(gpu));
   const auto there = to_device(rows, s), cotangents = to_device(given, s);
   const auto which = to_device(names, s);
   const auto few = to_device(table, s), flats = to_device(flat, s);
   const auto [dx, dz] =
-      program(x = there, z = few, pick = which, cotangent(rows_taken) = cotangents, cotangent(gathered) = flats, on(s));
-  const auto [dx0, dz0] = reference(vjp(rows_taken, x), vjp(gathered, z))(
-      x = rows, z = table, pick = names, cotangent(rows_taken) = given, cotangent(gathered) = flat);
+      program(x = there, z = few, pick = which, cotangent(taken) = cotangents, cotangent(gathered) = flats, on(s));
+  const auto [dx0, dz0] = reference(vjp(taken, x), vjp(gathered, z))(
+      x = rows, z = table, pick = names, cotangent(taken) = given, cotangent(gathered) = flat);
   test::expect_agree(to_host(dx, s), dx0, 1000, "rows");  // of at most 1000 additions of numbers below 1
   test::expect_agree(to_host(dz, s), dz0, 1000, "elements");
-  EXPECT_NE(std::string(program.explain(x = there, z = few, pick = which, cotangent(rows_taken) = cotangents,
+  EXPECT_NE(std::string(program.explain(x = there, z = few, pick = which, cotangent(taken) = cotangents,
                                         cotangent(gathered) = flats))
                 .find("added by atomics"),
             std::string::npos);
@@ -114,9 +109,9 @@ TEST(plans, rows_of_few_columns_are_one_dimension) {
   const auto bad = to_device(test::filled(array<std::int64_t, 1>(2), {3, 10}), s);
   const auto device_table = to_device(table, s);
   const auto program = compile(across, gathered, on(gpu));
-  const auto [sums, taken] = program(x = there, z = device_table, pick = good, on(s));
+  const auto [sums, picked] = program(x = there, z = device_table, pick = good, on(s));
   test::expect_agree(to_host(sums, s), reference(across)(x = rows), 64, "across");
-  EXPECT_EQ(to_host(taken, s).data()[1], table.data()[9]);
+  EXPECT_EQ(to_host(picked, s).data()[1], table.data()[9]);
   EXPECT_NE(std::string(program.explain(x = there, z = device_table, pick = good)).find("are one dimension"),
             std::string::npos);
   const auto unused = program(x = there, z = device_table, pick = bad, on(s));

@@ -5,23 +5,18 @@
 #include <support/both.hpp>
 
 #include "machine.hpp"
+#include "rows.hpp"
 
 namespace {
 
 using namespace sheaf;
+using test::of_rows::m, test::of_rows::t, test::of_rows::f, test::of_rows::k, test::of_rows::x;
+using test::of_rows::cut, test::of_rows::pooled, test::of_rows::total;
 using fake::with;
 using test::sentence_of;
 
-constexpr auto m = axis<"m">;
-constexpr auto t = axis<"t">;
-constexpr auto f = axis<"f">;
-constexpr auto k = axis<"k">;
-constexpr auto x = tensor<"x", float, 2>;
-constexpr auto cut = tensor<"cut", std::int64_t, 2>;
 constexpr auto pick = tensor<"pick", std::int64_t, 2>;
-constexpr auto pooled = define<"pooled">(m, f) = mean(t.in(cut(m, 0_c), cut(m, 1_c)), x(t, f));
 constexpr auto loss = define<"loss">() = sum(over(m, f), pooled(m, f) * pooled(m, f));
-constexpr auto total = define<"total">(f) = sum(t, x(t, f));
 constexpr auto doubled = define<"doubled">(t, f) = x(t, f) + x(t, f);
 constexpr auto gathered = define<"gathered">(m, f) = sum(k, x(pick(m, k), f));
 

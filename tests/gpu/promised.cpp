@@ -8,20 +8,16 @@
 #include <support/both.hpp>
 
 #include "machine.hpp"
+#include "rows.hpp"
 
 namespace {
 
 using namespace sheaf;
+using test::of_rows::m, test::of_rows::t, test::of_rows::f, test::of_rows::k, test::of_rows::x, test::of_rows::cut;
 using test::sentence_of;
 
 constexpr auto b = axis<"b">;
-constexpr auto k = axis<"k">;
-constexpr auto m = axis<"m">;
-constexpr auto t = axis<"t">;
-constexpr auto f = axis<"f">;
-constexpr auto x = tensor<"x", float, 2>;
 constexpr auto ids = tensor<"ids", std::int64_t, 2>;
-constexpr auto cut = tensor<"cut", std::int64_t, 2>;
 constexpr auto sel = tensor<"sel", std::int64_t, 1>;
 constexpr auto bags = define<"bags">(b, f) = sum(k, x(ids(b, k), f));
 constexpr auto bag_loss = define<"bag_loss">() = sum(over(b, f), bags(b, f) * bags(b, f));

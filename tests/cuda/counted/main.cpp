@@ -1,6 +1,6 @@
 // Every row is emitted, compiled for sm_90 and counted; none may be worse than docs/gpu-static.md says by more than a
 // tenth. SHEAF_UPDATE_GOLDEN=1 writes the table there. SHEAF_GPU_ROWS=ID,ID shows those rows alone, by kernel,
-// SHEAF_GPU_TEXT=FOLDER writes their CUDA C++ there.
+// SHEAF_GPU_TEXT=FOLDER writes their CUDA C++ and plans there.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -81,6 +81,7 @@ void write_texts(const emitted_row& row) {
   if (folder == nullptr) return;
   for (std::size_t n = 0; n < row.source.texts.size(); ++n)
     std::ofstream(std::string(folder) + "/" + row.id + "." + std::to_string(n) + ".cu") << row.source.texts[n];
+  std::ofstream(std::string(folder) + "/" + row.id + ".plan") << row.planned->program.text;
 }
 
 std::vector<counted_row> all_rows() {

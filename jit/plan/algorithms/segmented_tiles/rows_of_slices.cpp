@@ -95,4 +95,36 @@ bool take_rows_of_slices(const context& c, stage& s) {
   return true;
 }
 
+bool stores_rows_of(const graph& g, const stage& fold, const stage& rows) {
+  if (fold.how != way::tiles || rows.how != way::tiles) return false;
+  const tile_form &a = fold.tiles(), &b = rows.tiles();
+  if (a.reduce == no_node || a.columns != no_node || b.reduce != no_node || a.firsts != b.firsts || a.size != b.size ||
+      a.lanes != b.lanes)
+    return false;
+  if (fold.when != rows.when || fold.asked != rows.asked || fold.promised != rows.promised) return false;
+  return all_nodes(g, rows.body, [&](node_id n) {
+    return g.kind(n) != op::load || g.arg(n, 0) != fold.define || (g[n].count == 2 && g.arg(n, 1) == b.mine);
+  });
+}
+
+std::vector<kept_value> kept_values(graph& g, const tile_form& fold, const tile_form& rows) {
+  std::unordered_set<node_id> folded, seen;
+  for_each_node(g, fold.value, [&](node_id n) { folded.insert(n); });
+  std::vector<kept_value> kept;
+  std::int64_t bytes = 0;
+  const auto visit = [&](auto&& self, node_id n) -> void {
+    if (n == rows.mine || !uses(g, n, rows.walk) || !seen.insert(n).second) return;
+    const node_id same = with(g, n, rows.walk, fold.walk, proofs::kept);
+    const std::int64_t size = row(g.type(n)).bytes;
+    if (folded.contains(same) && holds(g, n, op::load) && bytes + size <= kept_bytes) {
+      bytes += size;
+      kept.push_back({same, n});
+    } else if (is_elementwise(g.kind(n))) {
+      for (int k = 0; k < g[n].count; ++k) self(self, g.arg(n, k));
+    }
+  };
+  visit(visit, rows.value);
+  return kept;
+}
+
 }  // namespace sheaf::inline v0_1::plan

@@ -34,7 +34,7 @@ class tiling {
     const std::vector<node_id> all = reductions_in(g_, s_.body);
     for (const node_id n : all) {
       if (!may_tile(n)) continue;
-      if (all.size() == 1) return tile(), true;
+      if (all.size() == 1 && (n == s_.body || !is_part_of_others(n))) return tile(), true;
       store_by_itself(c_, s_, n, "its slices are taken by tiles of rows", false);
       return true;
     }
@@ -42,6 +42,12 @@ class tiling {
   }
 
  private:
+  // Does another output hold it as well, as a gradient does the maximum of what has none? Then it is stored for both.
+  bool is_part_of_others(node_id n) const {
+    return std::ranges::any_of(g_.outputs, [&](node_id other) {
+      return other != s_.define && any_node(g_, g_.arg(other, 0), [&](node_id e) { return e == n; });
+    });
+  }
   bool may_tile(node_id n) {
     const monoid fold = monoid_of(g_, n);
     if (keeps_several(g_, n) || in_order(g_, fold) || g_[n].count != 3) return false;
@@ -53,8 +59,9 @@ class tiling {
     f_.reduce = n, f_.low = g_.arg(t, 0), f_.high = g_.arg(t, 1);
     if (!(g_.free[n] == own) || !is_number(g_, g_.arg(f_.slice, 0), 0) || !has_closed_ranges(g_, n)) return false;
     if (!slices_follow(g_, f_)) return reason_against(), false;
-    const node_id rows = rows_walked(g_, folded(n), t, reads_each_row(n, t));
+    node_id rows = rows_walked(g_, folded(n), t, reads_each_row(n, t));
     if (rows == no_node) return false;
+    while (g_.kind(rows) == op::minimum && known_equal(g_, g_.arg(rows, 0), g_.arg(rows, 1))) rows = g_.arg(rows, 0);
     f_.walk = fresh_index(g_, t, integer(g_, 0), rows);
     f_.type = numerics::accumulated(g_.type(n));
     const auto count = known_.value(rows), slices = known_.value(g_.arg(f_.slice, 1));
@@ -129,11 +136,20 @@ node_id unlimited(const graph& g, const tile_form& f, node_id bound, op limit) {
   return bound;
 }
 
+// A bound without what limits it to the rows that are walked, which changes no tile.
+node_id within_walk(const graph& g, const tile_form& f, node_id bound, op limit, int end) {
+  for (int k = 0; g.kind(bound) == limit && k < 2; ++k)
+    if (known_equal(g, g.arg(bound, k), g.arg(f.walk, end))) return g.arg(bound, 1 - k);
+  return bound;
+}
 // Tiles of one size over the same slices begin in the same of them.
 bool same_starts(graph& g, const tile_form& a, const tile_form& b) {
-  const auto moved = [&](node_id bound) { return with(g, bound, a.slice, b.slice, proofs::kept); };
+  const auto same = [&](node_id of_a, node_id of_b, op limit, int end) {
+    const node_id moved = with(g, within_walk(g, a, of_a, limit, end), a.slice, b.slice, proofs::kept);
+    return is_same(g, moved, within_walk(g, b, of_b, limit, end));
+  };
   return a.size == b.size && same_range(g, a.slice, b.slice) && same_range(g, a.walk, b.walk) &&
-         is_same(g, moved(a.low), b.low) && is_same(g, moved(a.high), b.high);
+         same(a.low, b.low, op::maximum, 0) && same(a.high, b.high, op::minimum, 1);
 }
 node_id starts_of(const context& c, const tile_form& f) {
   graph& g = c.g;
