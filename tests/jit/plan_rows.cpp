@@ -327,5 +327,17 @@ TEST(plan_rows, scaled_sums_are_rounded_once) {
   }
 }
 
+// Columns are no rows: where a partial result's elements lie beside each other, they are folded in lanes.
+TEST(plan_rows, short_columns_with_their_sum) {
+  constexpr auto normed = define<"normed">(i, j) = x(i, j) * rsqrt(mean(o, x(o, j) * x(o, j)) + 1_c);
+  constexpr auto loss = define<"loss">() = sum(over(i, j), normed(i, j) * dy(i, j));
+  trial value = trial_of(loss), both = trial_of(loss, grad(loss, x));
+  for (trial* test : {&value, &both}) {
+    test->random("x", {12, 16760}).random("dy", {12, 16760});
+    EXPECT_FALSE(says(*test, "updated row by row")) << test->plan_text();
+    test->expect_right(1e-4);
+  }
+}
+
 }  // namespace
 }  // namespace sheaf::test

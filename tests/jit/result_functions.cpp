@@ -143,5 +143,18 @@ TEST(result_functions, are_computed_in_place_elsewhere) {
   for (trial* test : {&one, &two, &few, &lengthy}) EXPECT_FALSE(in_lanes(*test)) << test->plan_text();
 }
 
+// The greatest of a row, which the sum of its exponentials takes, too, is folded once.
+TEST(result_functions, of_folds_that_share_a_fold) {
+  constexpr auto loss = define<"loss">() = mean(t, logsumexp(f, x(t, f)) - x(t, at(t)));
+  trial test = trial_of(loss);
+  test.random("x", {1100, 197}).below("at", {1100}, 197);
+  EXPECT_TRUE(in_lanes(test)) << test.plan_text();
+  test.expect_right(1e-5);
+  const std::string code = ir::print(test.p->code);
+  const auto first = code.find("accumulator max");
+  ASSERT_NE(first, std::string::npos) << code;
+  EXPECT_EQ(code.find("accumulator max", first + 1), std::string::npos) << code;
+}
+
 }  // namespace
 }  // namespace sheaf::test

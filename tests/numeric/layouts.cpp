@@ -85,6 +85,38 @@ TEST(layouts, narrow_rows_in_lanes) {
   both(some, sum(x, dim<1>))(x = whole.sliced(1, 0, 3));
 }
 
+// Rows that are written as they are read, or with their columns in front, into memory with and without gaps.
+template <class T, int Columns>
+void few_columns() {
+  constexpr auto n = tensor<"n", T, 2>;
+  constexpr auto s = tensor<"s", T, 1>;
+  constexpr auto m = tensor<"m", T, 1>;
+  constexpr auto scaled = define<"scaled">(a, b) = n(a, b) * s(b) + m(a);
+  constexpr auto turned = define<"turned">(b, a) = n(a, b) - m(a);
+  const auto values = noise_array<T>(-1, 1, 133, Columns), by = noise_array<T>(-1, 1, Columns);
+  const auto of_rows = noise_array<T>(-1, 1, 133);
+  both(scaled, turned)(n = values, s = by, m = of_rows);
+  const bool moved = takes(compile(turned).explain(n = values, m = of_rows), "are one dimension");
+  EXPECT_EQ(moved, Columns <= 4);
+  const std::string plan = compile(scaled).explain(n = values, s = by, m = of_rows);
+  EXPECT_TRUE(takes(plan, "input n: rows of " + std::to_string(Columns) + " are one dimension")) << plan;
+  array<T, 2> wide(133, Columns + 3);
+  const view<T, 2> whole = wide;
+  compile(scaled)(n = values, s = by, m = of_rows, out(scaled) = whole.sliced(1, 1, 1 + Columns));
+  array<T, 2> dense(133, Columns);
+  compile(scaled)(n = values, s = by, m = of_rows, out(scaled) = dense);
+  for (std::int64_t i = 0; i < 133; ++i)
+    for (std::int64_t j = 0; j < Columns; ++j) EXPECT_EQ(wide(i, 1 + j), dense(i, j));
+}
+
+TEST(layouts, few_columns_of_results) {
+  few_columns<float, 2>();
+  few_columns<float, 3>();
+  few_columns<float, 4>();
+  few_columns<float, 7>();
+  few_columns<double, 3>();
+}
+
 TEST(layouts, columns_by_number) {
   constexpr auto edges = tensor<"edges", std::int64_t, 2>;
   constexpr auto gap = define<"gap">(a) = x(edges(a, 0_c), 0_c) - x(edges(a, 1_c), 1_c) * x(edges(a, 0_c), 1_c);
