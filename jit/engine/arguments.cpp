@@ -107,17 +107,28 @@ std::vector<std::vector<extent_place>> places_of(const graph& g) {
 
 int write_key(const graph& g, const sheaf_tensor* tensors, std::int64_t* key) {
   int n = 0;
-  const auto put = [&](const sheaf_tensor& t, int rank, int last) {
+  const auto expect_room = [&](int rank) {
     if (n + rank + 1 > key_capacity) runtime::fail(code::unsupported, "call", "at most 256 extents in all arguments");
+  };
+  const auto put = [&](const sheaf_tensor& t, int rank, int last) {
     key[n++] = t.data == nullptr && t.extents == nullptr
                    ? -1
                    : 4 * (rank - 1 - last) + 2 * is_dense(t, rank) + is_unit(t, last);
     for (int d = 0; d < rank; ++d) key[n++] = t.extents == nullptr ? -1 : t.extents[d];
   };
-  for (int i = 0; i < g.inputs.size(); ++i)
-    put(tensors[i], g.inputs[i].rank, closest_dimension(tensors[i], g.inputs[i].rank));
+  const auto put_list = [&](const sheaf_tensor& t) {  // most arguments of small calls
+    key[n++] = is_unit(t, 0);
+    key[n++] = t.extents[0];
+  };
+  for (int i = 0; i < g.inputs.size(); ++i) {
+    const int rank = g.inputs[i].rank;
+    expect_room(rank);
+    if (rank == 1 && tensors[i].extents != nullptr) put_list(tensors[i]);
+    else put(tensors[i], rank, closest_dimension(tensors[i], rank));
+  }
   for (int o = 0; o < g.outputs.size(); ++o) {
     const int rank = tensor_rank(g, g.outputs[o]);
+    expect_room(rank);
     put(tensors[g.inputs.size() + o], rank, rank - 1);
   }
   return n;

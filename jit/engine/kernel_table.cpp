@@ -8,20 +8,21 @@ namespace sheaf::inline v0_1::jit {
 
 namespace {
 
-// In four chains, each of which waits for its own multiplications alone.
+// Both halves of a product, as in wyhash: of two numbers at a time, none of which waits for another. Read one by one,
+// as they have just been written: wider loads would wait for the stores.
 std::size_t hash_of(std::span<const std::int64_t> key) {
-  constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
-  const auto mixed = [](std::uint64_t hash, std::uint64_t n) {
-    hash = (hash ^ n) * odd;
-    return hash ^ hash >> 32;
+  constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u, other = 0xE7037ED1A0B428DBu;
+  __extension__ using wide = unsigned __int128;
+  const auto folded = [](std::uint64_t a, std::uint64_t b) {
+    const wide product = static_cast<wide>(a) * b;
+    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
   };
-  std::uint64_t chains[4] = {key.size(), 1, 2, 3};
+  std::uint64_t hash = key.size();
   std::size_t k = 0;
-  for (; k + 4 <= key.size(); k += 4)
-    for (std::size_t c = 0; c < 4; ++c) chains[c] = mixed(chains[c], static_cast<std::uint64_t>(key[k + c]));
-  for (; k < key.size(); ++k) chains[0] = mixed(chains[0], static_cast<std::uint64_t>(key[k]));
-  for (std::size_t c = 1; c < 4; ++c) chains[0] = mixed(chains[0], chains[c]);
-  return static_cast<std::size_t>(chains[0]);
+  for (; k + 2 <= key.size(); k += 2)
+    hash += folded((static_cast<std::uint64_t>(key[k]) ^ odd) + k, static_cast<std::uint64_t>(key[k + 1]) ^ other);
+  if (k < key.size()) hash += folded(static_cast<std::uint64_t>(key[k]) ^ odd, other);
+  return static_cast<std::size_t>(folded(hash ^ odd, other));
 }
 
 std::size_t own_stripe() {

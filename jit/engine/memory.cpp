@@ -72,25 +72,24 @@ class meeting {
   std::int64_t steps_ = 0;
 };
 
-// An array of a call: bytes [first, last) hold all its elements; last <= first where there are none.
-struct memory_region {
-  const sheaf_tensor* tensor;
-  int rank;
-  std::int64_t element_bytes, at, first, last;
-};
-
 bool has_elements(const sheaf_tensor& t, int rank) {
   for (int d = 0; d < rank; ++d)
     if (t.extents[d] <= 0) return false;
   return true;
 }
 
+// Bytes [first, last) hold all elements of an array; last <= first where there are none.
+struct byte_range {
+  std::int64_t first, last;
+  bool meets(const byte_range& b) const { return first < b.last && b.first < last; }
+};
+
 // False where an i64 does not hold a product of extents, or the bytes from the first element to the last, so that what
 // is computed of them would wrap around.
-bool find_region(const sheaf_tensor& t, int rank, element type, memory_region& r) {
+bool find_range_of_any(const sheaf_tensor& t, int rank, std::int64_t element_bytes, byte_range& r) {
   const auto at = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(t.data));
-  r = {&t, rank, row(type).bytes, at, at, at};
-  std::int64_t low = 0, high = 0, bytes = r.element_bytes, reach = 0;
+  r = {at, at};
+  std::int64_t low = 0, high = 0, bytes = element_bytes, reach = 0;
   bool wraps = false, empty = false;
   for (int d = 0; d < rank; ++d) {
     const std::int64_t n = t.extents[d];
@@ -98,36 +97,57 @@ bool find_region(const sheaf_tensor& t, int rank, element type, memory_region& r
     empty = empty || n <= 0;
     wraps = wraps || __builtin_mul_overflow(bytes, n, &bytes) ||
             __builtin_mul_overflow(n - 1, t.strides[d], &reach) ||
-            __builtin_mul_overflow(reach, r.element_bytes, &reach) || __builtin_add_overflow(end, reach, &end);
+            __builtin_mul_overflow(reach, element_bytes, &reach) || __builtin_add_overflow(end, reach, &end);
   }
   if (empty) return true;
   if (wraps || __builtin_sub_overflow(high, low, &reach)) return false;
-  r.first = r.at + low;
-  r.last = r.at + high + r.element_bytes;
+  r = {at + low, at + high + element_bytes};
   return true;
 }
 
-// Those of a call by slot, found where they are checked; of slots beyond a few found anew.
+// Of a list of less than 2^29 elements, less than so many apart, nothing can wrap.
+[[gnu::always_inline]] inline bool find_range(const sheaf_tensor& t, int rank, std::int64_t element_bytes,
+                                              byte_range& r) {
+  if (rank != 1 || static_cast<std::uint64_t>(t.extents[0] | t.strides[0]) >= std::uint64_t{1} << 29)
+    return find_range_of_any(t, rank, element_bytes, r);
+  const auto at = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(t.data));
+  const std::int64_t bytes = ((t.extents[0] - 1) * t.strides[0] + 1) * element_bytes;
+  r = {at, t.extents[0] == 0 ? at : at + bytes};
+  return true;
+}
+
+struct memory_region {
+  const sheaf_tensor* tensor;
+  int rank;
+  std::int64_t element_bytes, at;
+  byte_range bytes;
+};
+
+// Those of a call by slot: bytes are found where they are checked; of slots beyond a few found anew.
 class memory_regions {
  public:
   explicit memory_regions(const graph& g, const sheaf_tensor* tensors) : g_(g), tensors_(tensors) {}
   int rank(int s) const { return s < inputs() ? g_.inputs[s].rank : tensor_rank(g_, g_.outputs[s - inputs()]); }
   element type(int s) const { return s < inputs() ? g_.inputs[s].type : g_.type(g_.outputs[s - inputs()]); }
   int inputs() const { return g_.inputs.size(); }
-  // Written where it stays: a copy right after would wait for the stores.
-  bool find(int s) { return find_region(tensors_[s], rank(s), type(s), s < few ? found_[s] : spare_); }
-  // Of a slot that was found; in `made` where it is not kept.
-  const memory_region& at(int s, memory_region& made) const {
+  bool find(int s) { return find_range(tensors_[s], rank(s), row(type(s)).bytes, s < few ? found_[s] : spare_); }
+  // Of a slot that was found.
+  byte_range bytes(int s) const {
     if (s < few) return found_[s];
-    find_region(tensors_[s], rank(s), type(s), made);
+    byte_range made;
+    find_range(tensors_[s], rank(s), row(type(s)).bytes, made);
     return made;
+  }
+  memory_region at(int s) const {
+    const auto first = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(tensors_[s].data));
+    return {&tensors_[s], rank(s), row(type(s)).bytes, first, bytes(s)};
   }
 
  private:
   static constexpr int few = 24;
   const graph& g_;
   const sheaf_tensor* tensors_;
-  memory_region found_[few], spare_;  // a call has no time to fill them
+  byte_range found_[few], spare_;  // a call has no time to fill them
 };
 
 bool share_places(const memory_region& a, const memory_region& b) {
@@ -141,10 +161,6 @@ bool share_places(const memory_region& a, const memory_region& b) {
       both.add(b.tensor->strides[d] * b.element_bytes, 1 - b.tensor->extents[d], 0);
   return both.exists(a.at - b.at, false);
 }
-bool shares_bytes(const memory_region& a, const memory_region& b) {
-  return a.first < b.last && b.first < a.last && share_places(a, b);
-}
-
 // Row-major, with gaps or without: by far the most outputs.
 bool is_nested(const sheaf_tensor& t, int rank) {
   std::int64_t reach = 0;
@@ -158,7 +174,7 @@ bool is_nested(const sheaf_tensor& t, int rank) {
 
 void check_own_places(const graph& g, const memory_region& r, int slot) {
   const sheaf_tensor& t = *r.tensor;
-  if (r.last <= r.first || is_nested(t, r.rank)) return;
+  if (r.bytes.last <= r.bytes.first) return;
   const auto complain = [&](const std::string& found) {
     runtime::fail(code::bad_argument, "output " + slot_text(g, slot), "a place for each element", found);
   };
@@ -188,7 +204,6 @@ bool are_same(const memory_region& a, const memory_region& b) {
 
 int check_memory(const graph& g, const sheaf_tensor* tensors, bool runs, std::int64_t* key, int size) {
   memory_regions regions(g, tensors);
-  memory_region spares[2];
   const int inputs = g.inputs.size(), slots = inputs + g.outputs.size();
   for (int s = 0; s < slots; ++s) {
     if (tensors[s].extents == nullptr) continue;
@@ -203,12 +218,12 @@ int check_memory(const graph& g, const sheaf_tensor* tensors, bool runs, std::in
   }
   for (int o = inputs; o < slots; ++o) {
     if (tensors[o].extents == nullptr || tensors[o].data == nullptr) continue;
-    const memory_region& own = regions.at(o, spares[0]);
-    if (runs) check_own_places(g, own, o);
+    const byte_range bytes = regions.bytes(o);
+    if (runs && !is_nested(tensors[o], regions.rank(o))) check_own_places(g, regions.at(o), o);
     for (int s = 0; s < o; ++s) {
-      if (tensors[s].extents == nullptr) continue;
-      const memory_region& other = regions.at(s, spares[1]);
-      if (!shares_bytes(own, other)) continue;
+      if (tensors[s].extents == nullptr || !bytes.meets(regions.bytes(s))) continue;
+      const memory_region own = regions.at(o), other = regions.at(s);
+      if (!share_places(own, other)) continue;
       const bool is_update =
           s < inputs && regions.type(s) == regions.type(o) && are_same(own, other) && size < key_capacity;
       if (is_update)
