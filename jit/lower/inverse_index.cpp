@@ -147,35 +147,6 @@ struct task_of_rows {
 
 }  // namespace
 
-// Data at the row of an update lies anywhere: that of a later update is prefetched. `position`: one past those
-// of this row.
-void kernel_lowering::prefetch_updated(const stage& s, scope& row, ir::value position, ir::value end) {
-  if (s.vector == no_node || known.call().gpu) return;  // there other groups run while one waits
-  const inverse_index_lowering a = inverse_index_of(*this, s.inverse, buffers.at(s.inverse.array), row);
-  std::vector<node_id> rows;
-  plan::for_each_node(g, s.body, [&](node_id n) {
-    if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::input || g.arg(n, g[n].count - 1) != s.vector) return;
-    bool named = false;
-    for (int d = 1; d + 1 < g[n].count; ++d) named = named || g.arg(n, d) == s.inverse.at;
-    if (named && known.bytes(g.arg(n, 0)) >= beyond_cache && buffer(buffers.at(g.arg(n, 0))).unit_inner)
-      rows.push_back(n);
-  });
-  if (rows.empty()) return;
-  const ir::value later = row.block->emit(op::add, {position, row.block->i64(updates_ahead)});
-  scope soon(row, row.block->guard(row.block->emit(op::less, {later, end})));
-  a.bind(soon, a.sorted(*soon.block, later));
-  emit(a.l.at, soon);
-  scope lanes(soon, open(soon, s.vector, s.lanes));
-  bind(lanes, s.vector, s.lanes);
-  for (const node_id n : rows) {
-    std::vector<ir::value> list;
-    for (int d = 1; d < g[n].count; ++d) list.push_back(emit(g.arg(n, d), lanes, true));
-    lanes.block->prefetch_l2(buffers.at(g.arg(n, 0)), std::move(list));
-  }
-  lanes.close();
-  soon.close();
-}
-
 std::int32_t kernel_lowering::begins_of(const stage& s) {
   return ir::add_local(code, "begins", element::i64, s.inverse.chunk + 64);
 }
@@ -203,7 +174,7 @@ void kernel_lowering::rows_of_inverse_index(const stage& s, scope& task, const r
   const ir::value any = c.emit(op::less, {updates.low, updates.high});
   {
     scope some(row, c.guard(any));
-    prefetch_updated(s, some, updates.high, last);
+    reads.prefetch_row(a, s, some, updates.high, last);
     some.close();
   }
   const auto each_element = [&](ir::value condition, auto&& value) {

@@ -51,6 +51,9 @@ class reads_of_updates {
   // sorted: the position is one of those by row.
   void prefetch(const inverse_index_lowering& a, scope& iteration, ir::value position, ir::value end,
                 bool sorted) const;
+  // What the updates of a later row read in lanes at that row. position: one past those of this one.
+  void prefetch_row(const inverse_index_lowering& a, const plan::stage& s, scope& row, ir::value position,
+                    ir::value end) const;
 
  private:
   bool is_new(node_id n) const;

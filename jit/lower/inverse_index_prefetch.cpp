@@ -62,4 +62,33 @@ void reads_of_updates::prefetch(const inverse_index_lowering& a, scope& iteratio
   ahead(named_, updates_ahead);
 }
 
+// Data in lanes at the row that is updated lies anywhere, too.
+void reads_of_updates::prefetch_row(const inverse_index_lowering& a, const plan::stage& s, scope& row,
+                                    ir::value position, ir::value end) const {
+  if (s.vector == no_node || k_.known.call().gpu) return;
+  graph& g = k_.g;
+  std::vector<node_id> rows;
+  plan::for_each_node(g, s.body, [&](node_id n) {
+    if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::input || g.arg(n, g[n].count - 1) != s.vector) return;
+    bool named = false;
+    for (int d = 1; d + 1 < g[n].count; ++d) named = named || g.arg(n, d) == s.inverse.at;
+    if (named && k_.known.bytes(g.arg(n, 0)) >= beyond_cache && k_.buffer(k_.buffers.at(g.arg(n, 0))).unit_inner)
+      rows.push_back(n);
+  });
+  if (rows.empty()) return;
+  const ir::value later = row.block->emit(op::add, {position, row.block->i64(updates_ahead)});
+  scope soon(row, row.block->guard(row.block->emit(op::less, {later, end})));
+  a.bind(soon, a.sorted(*soon.block, later));
+  k_.emit(a.l.at, soon);
+  scope lanes(soon, k_.open(soon, s.vector, s.lanes));
+  k_.bind(lanes, s.vector, s.lanes);
+  for (const node_id n : rows) {
+    std::vector<ir::value> list;
+    for (int d = 1; d < g[n].count; ++d) list.push_back(k_.emit(g.arg(n, d), lanes, true));
+    lanes.block->prefetch_l2(k_.buffers.at(g.arg(n, 0)), std::move(list));
+  }
+  lanes.close();
+  soon.close();
+}
+
 }  // namespace sheaf::inline v0_1::lower

@@ -133,7 +133,6 @@ class kernel_lowering {
   void list_in_blocks(const plan::kernel_plan& k, const stage& s, scope& top);
   void sort_inverse_index(const stage& s, int part, scope& top);
   void scatter_by_lists(const stage& s, scope& task, const range& own);
-  void prefetch_updated(const stage& s, scope& row, ir::value position, ir::value end);
   std::int32_t begins_of(const stage& s);  // a local buffer: where the updates of a task's rows begin
   void rows_of_inverse_index(const stage& s, scope& task, const range& own);
 

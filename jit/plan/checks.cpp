@@ -3,13 +3,10 @@
 #include <algorithm>
 
 #include <sheaf/jit/plan/bounds.hpp>
+#include <sheaf/jit/plan/check_stages.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/roots.hpp>
-#include <sheaf/jit/plan/subscript_ends.hpp>
 #include <sheaf/jit/plan/stages.hpp>
-#include <sheaf/jit/plan/suspected.hpp>
-#include <sheaf/jit/plan/violations.hpp>
-#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -162,187 +159,6 @@ struct evaluated_loads {
   }
 };
 
-// Checks run before any stage does: what they read of definitions is computed anew.
-node_id without_definitions(graph& g, node_id e) {
-  return with_inlined(g, e, [](node_id) { return true; });
-}
-
-// A condition under loops, both without definitions: ranges read them too.
-struct question {
-  node_id outside;
-  std::vector<node_id> loops;
-};
-question without_definitions(graph& g, node_id outside, const std::vector<node_id>& loops) {
-  if (loops.empty()) return {without_definitions(g, outside), {}};
-  const node_id whole = intern_reduce(g, monoid::any, element::boolean, truth(g, true), outside, loops);
-  const node_id alone = without_definitions(g, whole);
-  return {g.arg(alone, 1), bound_indices(g, alone)};
-}
-
-// The size of the tensor dimension that an index with a range of data walks over; no_node where it subscripts none.
-node_id walked(graph& g, node_id idx) {
-  for (node_id n = 0; n < g.size(); ++n)
-    for (int d = 0; g.kind(n) == op::load && d + 1 < g[n].count; ++d)
-      if (g.arg(n, 1 + d) == idx) return extent(g, g.arg(n, 0), d);
-  return no_node;
-}
-
-// In the order in which the subscript names them.
-std::vector<node_id> free_indices(const graph& g, node_id e) {
-  std::vector<node_id> list;
-  for_each_node(g, e, [&](node_id n) {
-    if (g.kind(n) == op::index && g.free[e].has(g.ordinal(n))) list.push_back(n);
-  });
-  return list;
-}
-
-// Ranges of data that walk over no tensor are taken to be shorter; a position in a longer one is named wrongly.
-using tuning::checks::most_of_a_range;
-
-void positions(graph& g, check& c, const std::vector<node_id>& list) {
-  for (const node_id idx : list) {
-    index_set outer = g.free[idx];
-    outer.erase(g.ordinal(idx));
-    const bool own = outer.empty() && !holds(g, g.arg(idx, 0), op::load) && !holds(g, g.arg(idx, 1), op::load);
-    const node_id whole = own ? make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0)) : walked(g, idx);
-    c.indices.push_back(idx);
-    c.firsts.push_back(own || whole == no_node ? g.arg(idx, 0) : integer(g, 0));
-    c.sizes.push_back(whole == no_node ? integer(g, most_of_a_range) : whole);
-  }
-}
-
-// only: a condition without which there is nothing to be found.
-stage stage_of(graph& g, const check& c, node_id only = no_node) {
-  node_id position = integer(g, 0);
-  for (std::size_t k = 0; k < c.indices.size(); ++k)
-    position = make(g, op::add, make(g, op::mul, position, c.sizes[k]), make(g, op::sub, c.indices[k], c.firsts[k]));
-  const node_id highest = integer(g, INT64_MAX);
-  std::vector<node_id> loops = c.indices;
-  node_id outside = c.outside;
-  if (only != no_node) {
-    const node_id idx = loops.front(), low = g.arg(idx, 0);
-    replacement put(g);
-    put.rename(idx, fresh_index(g, idx, low, make(g, op::select, only, g.arg(idx, 1), low)));
-    for (node_id* n : {&position, &outside}) *n = put(*n);
-    for (node_id& n : loops) n = put(n);
-  }
-  stage s;
-  s.body = loops.empty() ? make(g, op::select, outside, position, highest)
-                         : intern_reduce(g, monoid::min, element::i64, position, outside, loops);
-  define_stage(g, s, "check_" + (c.demand < 0 ? c.tensor : "demand") + "_" + std::to_string(c.ordinal));
-  s.where = place::check;
-  s.ordinal = c.ordinal;
-  s.reasons.push_back(c.demand < 0 ? "subscript " + std::to_string(c.dimension) + " of " + c.tensor + " is data"
-                                   : "demanded of data: " + demand_name(g, c.demand));
-  return s;
-}
-
-int count_of_checks(const std::vector<stage>& list) {
-  return static_cast<int>(std::ranges::count(list, place::check, &stage::where));
-}
-
-std::string tensor_name(const graph& g, node_id tensor) {
-  if (g.kind(tensor) == op::define) return name_of(g, tensor);
-  const text_range t = g.names[g.inputs[static_cast<int>(g[tensor].attribute)].name];
-  return std::string(g.text.data() + t.first, static_cast<std::size_t>(t.size));
-}
-
-void add_load(graph& g, const facts& known, node_id n, program_plan& plan, std::vector<stage>& first) {
-  for (int d = 0; d + 1 < g[n].count; ++d) {
-    const node_id tensor = g.arg(n, 0), e = g.arg(n, 1 + d), low = low_of(g, tensor, d), high = high_of(g, tensor, d);
-    const node_id asked = is_number(g, low, 0) ? clamped_instead(g, e, high) : e;
-    if (is_true(g, range_condition(g, asked, low, high))) continue;
-    ends r = ends_of(g, without_definitions(g, asked));
-    const node_id between = conjunction(g, range_condition(g, r.least, low, make(g, op::add, r.least, integer(g, 1))),
-                                        range_condition(g, r.most, r.most, high));
-    ask_for_elements(g, r, between);
-    const node_id inside = make(g, op::logical_or, make(g, op::logical_not, r.nonempty), between);
-    if (is_true(g, inside)) continue;
-    check c;
-    c.tensor = tensor_name(g, tensor);
-    c.dimension = d;
-    c.subscript = e;
-    c.least = r.least;
-    c.most = r.most;
-    c.low = low;
-    c.high = high;
-    c.outside = without_definitions(g, make(g, op::logical_not, inside));
-    const auto same = [&](const check& other) { return other.outside == c.outside; };
-    if (std::ranges::any_of(plan.checks, same)) continue;
-    positions(g, c, free_indices(g, c.outside));
-    c.uniform = c.indices.empty() && !holds(g, c.outside, op::load);
-    if (!c.uniform) {
-      const node_id only = known.call().gpu ? no_node : suspected(g, known, c, first);
-      c.ordinal = count_of_checks(first);
-      first.push_back(stage_of(g, c, only));
-    }
-    plan.checks.push_back(std::move(c));
-  }
-}
-
-// The positions of the loops around it for which it is evaluated; the host's to look at where no data says.
-void add_violation(const outside_loads& outside, const violation& v, program_plan& plan, std::vector<stage>& first) {
-  graph& g = outside.g;
-  const facts& known = outside.known;
-  check c;
-  c.dimension = outside.dimension.at(v.load);
-  const node_id tensor = g.arg(v.load, 0);
-  c.tensor = tensor_name(g, tensor);
-  c.subscript = c.least = c.most = g.arg(v.load, 1 + c.dimension);
-  c.low = low_of(g, tensor, c.dimension);
-  c.high = high_of(g, tensor, c.dimension);
-  const question asked = without_definitions(g, v.where, v.loops);
-  c.outside = asked.outside;
-  c.uniform = known.value(c.outside).has_value();
-  for (const node_id idx : asked.loops)
-    c.uniform = c.uniform && known.value(g.arg(idx, 0)) && known.value(g.arg(idx, 1));
-  if (!c.uniform) {
-    positions(g, c, asked.loops);
-    c.ordinal = count_of_checks(first);
-    first.push_back(stage_of(g, c));
-  }
-  plan.checks.push_back(std::move(c));
-}
-
-// Those that extents alone decide, without a walk, are checked where a call's extents are, before a plan is made.
-void add_demands(graph& g, const facts& known, program_plan& plan, std::vector<stage>& first) {
-  for (int k = 0; k < g.demands.size(); ++k) {
-    const node_id wrong = g.demands[k].wrong;
-    const bool walks = g.kind(wrong) == op::reduce;
-    if (!walks && known.value(wrong)) continue;
-    check c;
-    c.demand = k;
-    const question asked = without_definitions(g, walks ? conjunction(g, g.arg(wrong, 1), g.arg(wrong, 0)) : wrong,
-                                               walks ? bound_indices(g, wrong) : std::vector<node_id>());
-    c.outside = asked.outside;
-    positions(g, c, asked.loops);
-    c.ordinal = count_of_checks(first);
-    first.push_back(stage_of(g, c));
-    plan.checks.push_back(std::move(c));
-  }
-}
-
-// Those over the same elements are asked together whether any of them finds something.
-void ask_together(graph& g, const facts& known, const std::vector<node_id>& loads, const program_plan& plan,
-                  std::vector<stage>& first) {
-  if (known.call().gpu || plan.checks.empty()) return;
-  std::unordered_set<node_id> vouched;
-  for (const node_id n : loads)
-    if (!is_inside(g, n)) vouched.insert(n);
-  for (suspicion& s : suspected_together(g, known, plan.checks, vouched)) {
-    const node_id only = result_of(g, s.asks);
-    std::vector<std::size_t> places;
-    for (const std::size_t k : s.checks) {
-      const check& c = plan.checks[k];
-      const auto own = std::ranges::find_if(
-          first, [&](const stage& of) { return of.where == place::check && of.ordinal == c.ordinal; });
-      *own = stage_of(g, c, only);
-      places.push_back(static_cast<std::size_t>(own - first.begin()));
-    }
-    first.insert(first.begin() + static_cast<std::ptrdiff_t>(std::ranges::min(places)), std::move(s.asks));
-  }
-}
-
 // The program with loads that checks vouch for as proven ones, in the definitions that it may read too. What is inside
 // by ranges alone needs no proof.
 class proving {
@@ -394,19 +210,19 @@ void add_checks(graph& g, const facts& known, std::vector<stage>& stages, progra
     all.add_differentiated(y);
     all.find(g.arg(y, 0), arguments(g, y, 1));
   }
-  std::vector<stage> first;
+  check_stages checks{g, known, plan};
   std::vector<node_id> asked;
   for (const demand& d : g.demands) {
     all.unconditional(d.wrong, asked);
     all.find(d.wrong, {});
   }
-  for (const node_id n : asked) add_load(g, known, n, plan, first);
-  add_demands(g, known, plan, first);
-  for (const node_id n : all.loads) add_load(g, known, n, plan, first);
-  for (const violation& v : all.violations) add_violation(all.outside, v, plan, first);
+  for (const node_id n : asked) checks.add_load(n);
+  checks.add_demands();
+  for (const node_id n : all.loads) checks.add_load(n);
+  for (const violation& v : all.violations) checks.add_violation(all.outside, v);
   all.loads.insert(all.loads.end(), asked.begin(), asked.end());
-  ask_together(g, known, all.loads, plan, first);
-  stages.insert(stages.begin(), first.begin(), first.end());
+  checks.ask_together(all.loads);
+  stages.insert(stages.begin(), checks.stages.begin(), checks.stages.end());
   prove(g, all.loads, stages);
 }
 

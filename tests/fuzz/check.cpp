@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <deque>
 #include <optional>
 
 #include <sheaf/runtime/error.hpp>
@@ -63,12 +64,14 @@ class hook_for_a_while {
 
 using shape_list = std::vector<std::vector<std::int64_t>>;
 
+// Programs of one graph live until all of its checks are done: what code they have in common is compiled once.
+using compiled_programs = std::deque<runnable>;
+
 outcome run_with(const graph& g, const arguments& a, const shape_list& shapes, const options& wanted,
-                 const parallel_hook& hook) {
+                 const parallel_hook& hook, compiled_programs& alive) {
   const hook_for_a_while here(hook);
   try {
-    runnable kernels(g, jit::backend::chosen, wanted);
-    return kernels(a, shapes);
+    return alive.emplace_back(g, jit::backend::chosen, wanted)(a, shapes);
   } catch (const error& e) {
     return {true, name_of(e.code()), e.what(), {}, ""};
   }
@@ -122,10 +125,10 @@ void check_updates(const graph& g, const arguments& a, const shape_list& shapes,
 }
 
 void check_kernels(const graph& g, const arguments& a, const shape_list& shapes, const bounded_outputs& bounds,
-                   const outcome& expected, std::uint64_t seed, verdict& v) {
+                   const outcome& expected, std::uint64_t seed, compiled_programs& alive, verdict& v) {
   dice d(seed * 31 + 7);
   const parallel_hook alone{nullptr, nullptr, 1};
-  const outcome found = run_with(g, a, shapes, {}, alone);
+  const outcome found = run_with(g, a, shapes, {}, alone, alive);
   if (!found.damage.empty()) fail(v, "memory", found.damage);
   if (is_too_large(found)) return void(v.refused = true);
   check_values(g, a, bounds, found, expected, v);
@@ -138,7 +141,7 @@ void check_kernels(const graph& g, const arguments& a, const shape_list& shapes,
   if (d.chance(40)) {
     options shared;
     shared.sharing = sharing::always;
-    const outcome split = run_with(g, a, shapes, shared, {backwards, nullptr, 5});
+    const outcome split = run_with(g, a, shapes, shared, {backwards, nullptr, 5}, alive);
     if (!split.damage.empty()) fail(v, "memory, threads", split.damage);
     if (!same_outputs(found, split, words)) fail(v, "threads", words);
   }
@@ -151,7 +154,7 @@ void check_kernels(const graph& g, const arguments& a, const shape_list& shapes,
   if (kind == 3) other.algorithm = algorithm::block_tree;
   if (kind == 4) other.algorithm = algorithm::direct;
   if (kind == 5) other.lanes = 4 << d.below(3);
-  const outcome chosen = run_with(g, a, shapes, other, alone);
+  const outcome chosen = run_with(g, a, shapes, other, alone, alive);
   if (chosen.failed && chosen.code == "unsupported") return;
   verdict another;
   if (!chosen.damage.empty()) fail(another, "memory", chosen.damage);
@@ -291,7 +294,8 @@ verdict check(const program& p, const arguments& a) {
       fail(v, "error", "kernels: " + code + "\nreference: " + expected.code + ": " + expected.sentence);
     return v;
   }
-  check_kernels(g, a, shapes, *bounds, expected, p.seed, v);
+  compiled_programs alive;
+  check_kernels(g, a, shapes, *bounds, expected, p.seed, alive, v);
   if (v.ok() && !v.refused && p.seed % 4 == 0) check_other_sizes(p, g, a, v);
   if (v.ok() && p.kind == flavour::smooth && !expected.failed) check_differences(p, a, v);
   if (v.ok()) check_text(g, a, shapes, *bounds, expected, v);

@@ -1,21 +1,11 @@
 // Gradients of strided convolutions by their images: the results between two places of the window are phases, each a
 // stencil of its own. Values against the evaluator, and what the plan says.
-#include "plan_harness.hpp"
+#include "convolutions.hpp"
 
 namespace sheaf::test {
 namespace {
 
-constexpr auto n = axis<"n">;
-constexpr auto i = axis<"i">;
-constexpr auto j = axis<"j">;
-constexpr auto o = axis<"o">;
-constexpr auto c = axis<"c">;
-constexpr auto u = axis<"u">;
-constexpr auto v = axis<"v">;
-constexpr auto x = tensor<"x", float, 3>;
-constexpr auto w = tensor<"w", float, 3>;
-constexpr auto images = tensor<"images", float, 4>;
-constexpr auto weights = tensor<"weights", float, 4>;
+using namespace convolutions;
 
 bool says(trial& t, const std::string& words) { return t.plan_text().find(words) != std::string::npos; }
 

@@ -1,21 +1,11 @@
 // Gradients of dilated convolutions by their images: of the places around a result only every d-th has a term, and
 // those alone are walked. Values against the evaluator, and what the plan and the code say.
-#include "plan_harness.hpp"
+#include "convolutions.hpp"
 
 namespace sheaf::test {
 namespace {
 
-constexpr auto n = axis<"n">;
-constexpr auto i = axis<"i">;
-constexpr auto j = axis<"j">;
-constexpr auto o = axis<"o">;
-constexpr auto c = axis<"c">;
-constexpr auto u = axis<"u">;
-constexpr auto v = axis<"v">;
-constexpr auto x = tensor<"x", float, 3>;
-constexpr auto w = tensor<"w", float, 3>;
-constexpr auto images = tensor<"images", float, 4>;
-constexpr auto weights = tensor<"weights", float, 4>;
+using namespace convolutions;
 
 bool rule_applies(trial& t) { return t.plan_text().find("steps") != std::string::npos; }
 bool divides(trial& t) { return ir::print(t.p->code).find("remainder") != std::string::npos; }

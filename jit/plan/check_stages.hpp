@@ -1,0 +1,31 @@
+// The stages of checks: what pass `checks` found to be asked, as conditions that data answers, each a minimum over the
+// positions where it fails. Those over the same elements are asked together whether any of them finds something.
+// Shown by tests/numeric/errors.cpp.
+#pragma once
+#include <sheaf/jit/plan/plan.hpp>
+#include <sheaf/jit/plan/shape_facts.hpp>
+#include <sheaf/jit/plan/violations.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+struct check_stages {
+  graph& g;
+  const facts& known;
+  program_plan& plan;              // gets the checks
+  std::vector<stage> stages = {};  // in order of evaluation
+
+  // Each subscript of the load that ranges do not prove inside, once for each condition.
+  void add_load(node_id n);
+  // The positions of the loops around it for which it is evaluated; the host's to look at where no data says.
+  void add_violation(const outside_loads& outside, const violation& v);
+  // Those that extents alone decide, without a walk, are checked where a call's extents are, before a plan is made.
+  void add_demands();
+  // loads: what checks vouch for.
+  void ask_together(const std::vector<node_id>& loads);
+
+ private:
+  // only: a condition without which there is nothing to be found.
+  void add_stage(check& c, node_id only = no_node);
+};
+
+}  // namespace sheaf::inline v0_1::plan
