@@ -102,9 +102,9 @@ void few_columns() {
   EXPECT_TRUE(takes(plan, "input n: rows of " + std::to_string(Columns) + " are one dimension")) << plan;
   array<T, 2> wide(133, Columns + 3);
   const view<T, 2> whole = wide;
-  compile(scaled)(n = values, s = by, m = of_rows, out(scaled) = whole.sliced(1, 1, 1 + Columns));
+  compile(scaled)(n = values, s = by, m = of_rows, scaled = whole.sliced(1, 1, 1 + Columns));
   array<T, 2> dense(133, Columns);
-  compile(scaled)(n = values, s = by, m = of_rows, out(scaled) = dense);
+  compile(scaled)(n = values, s = by, m = of_rows, scaled = dense);
   for (std::int64_t i = 0; i < 133; ++i)
     for (std::int64_t j = 0; j < Columns; ++j) EXPECT_EQ(wide(i, 1 + j), dense(i, j));
 }
