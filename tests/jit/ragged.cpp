@@ -347,8 +347,8 @@ TEST(ragged, slices_without_a_block_tree_fold_once) {
     if (guard == 0 && line.compare(depth, 6, "guard ") == 0) guard = depth;
     if (line.find("fold_lanes") != std::string::npos) ++(guard > 0 ? guarded : always);
   }
-  EXPECT_EQ(always, 1) << last;
-  EXPECT_GE(guarded, 2) << last;
+  EXPECT_EQ(always, 0) << last;  // all rows of a slice behind one condition, its edges and entries behind the other
+  EXPECT_GE(guarded, 3) << last;
   one.expect_right(1e-5);
 }
 
