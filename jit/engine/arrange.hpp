@@ -3,8 +3,9 @@
 //   order    the dimension of an input along which its elements lie closest becomes its last: a transposed view is
 //            read in the order of memory;
 //   columns  the last two dimensions of a dense input of few columns become one, so that rows lie along lanes: sums
-//            over its columns are windows then, a row apart, and a column is every so many elements. Only where its
-//            rows are read as a whole, its columns so or by number, and nothing new can be out of range.
+//            over its columns are windows then, a row apart, and a column is every so many elements. Only where a
+//            reduction or result goes over its columns, or these are numbers, its rows are read as a whole, and nothing
+//            new can be out of range.
 #pragma once
 #include <string>
 #include <vector>
