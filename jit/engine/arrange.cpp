@@ -31,8 +31,7 @@ struct columns_read {
   bool any = false;        // some element is
   bool whole = true;       // rows as a whole range, columns so or by number
   bool summed = false;     // some reduction runs over the columns
-  bool written = false;    // or some result has as many last
-  bool moved = false;      // or elsewhere
+  bool written = false;    // or some result has them
   bool by_number = true;   // columns are numbers
   bool in_ranges = false;  // where a range begins or ends
   std::int64_t least = 2;  // columns, so that all numbers are inside
@@ -53,10 +52,9 @@ std::vector<bool> in_ranges(const graph& g) {
 std::vector<columns_read> columns_of(const graph& g, std::size_t inputs) {
   std::vector<columns_read> all(inputs);
   const std::vector<bool> ranges = in_ranges(g);
-  index_set bound, last_written, written;
+  index_set bound, written;
   for (const node_id o : g.outputs)
-    for (int k = 1; k < g[o].count; ++k)
-      (k + 1 == g[o].count ? last_written : written).insert(g.ordinal(g.arg(o, k)));
+    for (int k = 1; k < g[o].count; ++k) written.insert(g.ordinal(g.arg(o, k)));
   for (node_id n = 0; n < g.size(); ++n)
     for (int k = 2; g.kind(n) == op::reduce && k < g[n].count; ++k) bound.insert(g.ordinal(g.arg(n, k)));
   for (node_id n = 0; n < g.size(); ++n) {
@@ -70,10 +68,8 @@ std::vector<columns_read> columns_of(const graph& g, std::size_t inputs) {
     r.by_number = r.by_number && number;
     if (number) r.least = std::max(r.least, g[column].attribute + 1);
     if (g.kind(column) == op::index) {
-      const int at = g.ordinal(column);
-      r.summed = r.summed || bound.has(at);
-      r.written = r.written || last_written.has(at);
-      r.moved = r.moved || written.has(at);
+      r.summed = r.summed || bound.has(g.ordinal(column));
+      r.written = r.written || written.has(g.ordinal(column));
     }
     r.in_ranges = r.in_ranges || ranges[static_cast<std::size_t>(n)];
   }
@@ -87,12 +83,14 @@ std::vector<std::int64_t> narrow_inputs(const graph& g, const call_class& a, con
   for (std::size_t i = 0; i < given.size(); ++i) {
     const columns_read& r = all[i];
     const auto& extents = given[i];
-    const bool used = r.summed || r.by_number || r.written || r.moved;
-    const bool as_one = r.any && r.whole && !r.in_ranges && used;
+    const bool folded = r.summed || r.by_number;
+    // What an output updates is left where each of its elements is seen to be read before it is written.
+    const auto of_input = [&](const plan::update& u) { return u.input == static_cast<int>(i); };
+    const bool updated = std::ranges::any_of(a.updates, of_input);
+    const bool as_one = r.any && r.whole && !r.in_ranges && (folded || (r.written && !updated));
     if (extents.size() < 2 || !a.dense_inputs[i] || !as_one) continue;
     const shapes::amount last = extents.back().certain();
-    // Columns that are moved apart are taken apart at once, or else as they lie.
-    const std::int64_t most = r.summed || r.by_number || r.written ? most_columns : tuning::transposed::few;
+    const std::int64_t most = folded ? most_columns : tuning::transposed::few;  // as many are interleaved
     if (last >= static_cast<double>(r.least) && last <= most && extents[extents.size() - 2] >= least_rows)
       columns[i] = extents.back().whole();
   }

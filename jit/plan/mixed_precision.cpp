@@ -99,9 +99,12 @@ class widening {
         make(g_, op::sub, cast_to(g_, element::f64, g_.arg(apart, 0)), cast_to(g_, element::f64, g_.arg(apart, 1)));
     return make(g_, op::mul, wider, wider);
   }
-  // Elements that data names one by one: a conversion costs little beside them.
+  // Elements that data names one by one: a conversion costs little beside them. Or a range of data, which may be as
+  // long as the tensor: a lane of f32 would show the roundings of so many.
   bool gathers(node_id n) const {
-    return any_node(g_, n, [&](node_id q) { return g_.kind(q) == op::load && data_names_last(g_, q); });
+    return any_node(g_, n, [&](node_id q) {
+      return g_.kind(q) == op::load && g_[q].count > 1 && data_names(g_, q, g_[q].count - 2);
+    });
   }
 
   graph& g_;

@@ -123,7 +123,7 @@ node_id whole_of(const graph& g, node_id n, node_id function, nodes& seen) {
 std::vector<node_id> folds_within(const graph& g, node_id root, const std::vector<node_id>& folds) {
   nodes outside;
   const auto visit = [&](auto&& self, node_id n) -> void {
-    if (std::ranges::count(folds, n) != 0 || !outside.insert(n).second) return;
+    if (!outside.insert(n).second || std::ranges::count(folds, n) != 0) return;
     for (int k = 0; k < g[n].count; ++k) self(self, g.arg(n, k));
   };
   visit(visit, root);
@@ -184,7 +184,7 @@ bool take_result_functions(const context& c, stage& s) {
   for (const node_id n : functions.found()) {
     nodes seen;
     if (whole)
-      all.push_back(whole_of(g, s.body, n, seen));
+      all.push_back(whole_of(g, s.body, n, seen));  // of several functions the same
     else
       find_folds(g, n, folds, all);
   }
@@ -192,10 +192,12 @@ bool take_result_functions(const context& c, stage& s) {
     const std::vector<node_id> first = folds_within(g, s.body, all);
     all.insert(all.begin(), first.begin(), first.end());
   }
+  nodes once;
+  std::erase_if(all, [&](node_id n) { return !once.insert(n).second; });
   const std::vector<node_id> elements = whole ? std::vector<node_id>() : elements_beside(g, s.body, all);
   for (const node_id n : all)
     put.add(n, stored(c, put(n), {whole ? "materialised" : "folded", like, "functions of results run in lanes",
-                             whole ? origin::rule : origin::for_lanes}));
+                                  whole ? origin::rule : origin::for_lanes}));
   for (const node_id n : elements)
     put.add(n, stored(c, n, {"element", like, "of a row that is folded: read while it is near", origin::for_lanes}));
   s.body = put(s.body);

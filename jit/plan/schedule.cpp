@@ -175,7 +175,8 @@ bool has_few_places(graph& g, const facts& known, stage& s, bool planes) {
   if (is_constant(g, count)) return g[count].attribute >= 2 && g[count].attribute <= few;
   const amount trips = known.trips(within);
   if (!planes || !is_closed(g, within) || trips >= wide) return false;
-  if (!all_of({{trips.certain(), 2}, {few, trips.certain()}})) return true;
+  if (!all_of({{trips.certain(), 2}, {few, trips.certain()}})) return row(g.type(s.define)).bytes >= 4;
+  // The stage's own index, of so many places: its definition and what reads it keep theirs.
   replacement put(g, proofs::kept);
   put.rename(within, fresh_index(g, within, integer(g, 0), integer(g, trips.whole())));
   replace_in_roots(s, put);

@@ -43,8 +43,6 @@ class decisions {
   // usual: what stands for it, in a plan for a class.
   amount extent(int place, std::int64_t value, std::int64_t usual);
   bool exact() const { return exact_; }
-  // From now on what is decided is decided for a class.
-  void go_on_for_class() { exact_ = false; }
   amount of_integers(integer_function f, const amount& a, const amount& b, const amount& c);
   amount combined(rule how, double value, double usual, const amount& a, const amount& b);
   void decided(bool less, const amount& a, const amount& b, bool outcome);
@@ -96,7 +94,7 @@ class decisions {
   formula_id of(const amount& a) { return a.record() == this ? a.formula() : add({.number = a.estimate()}); }
   std::string text(formula_id f, std::span<const std::string> names) const;
 
-  bool exact_;
+  const bool exact_;
   std::vector<integer_function> functions_;
   std::vector<step> steps_;
   std::vector<decision> decisions_;

@@ -85,6 +85,16 @@ amount usual_extents::product_of(std::span<const amount> extents) const {
   return all.certain();
 }
 
+amount usual_extents::longest_of(std::span<const amount> extents) const {
+  amount longest = 0;
+  for (std::size_t k = 0; k < extents.size(); ++k) {
+    if (!first_[k]) continue;
+    if (stated_[k] != dynamic) longest = max(longest, stated_[k]);
+    else if (roles_[k] != role::unread) longest = max(longest, extents[k]);
+  }
+  return longest.certain();
+}
+
 usual_extents::sizes usual_extents::sizes_of(std::span<const amount> extents) const {
   sizes u;
   if (general_) {
@@ -154,11 +164,11 @@ std::vector<amount> usual_extents::of(std::span<const std::int64_t> extents, dec
   return of(sizes_of(list), extents, record);
 }
 
-// Below, one core is as fast. A plan for the call itself is as good where there is something.
+// Below, one core is as fast. Two indices may run over one size, so none of them is long.
 std::vector<amount> usual_extents::of_call(std::span<const std::int64_t> extents, decisions& record) const {
-  const amount soon = record.exact() ? amount(1) : amount(numerics::split::from);
-  if (product_of(exactly(extents, record)) >= soon) return of(extents, record);
-  record.go_on_for_class();
+  if (record.exact()) return of(extents, record);
+  const std::vector<amount> all = exactly(extents, record);
+  if (longest_of(all) >= classes::row || product_of(all) >= numerics::split::from) return of(extents, record);
   return of({classes::usual_short, classes::usual_short, classes::usual_few}, extents, record);
 }
 

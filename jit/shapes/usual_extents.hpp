@@ -22,9 +22,9 @@ class usual_extents {
   // The extents of a call by place among those of all inputs, with what stands for them; of which class they are is
   // recorded. What the program states is itself.
   std::vector<amount> of(std::span<const std::int64_t> extents, decisions& record) const;
-  // The same, but calls that are over soon are a class of their own, of small sizes: those of few elements in all, and
-  // those where something is empty. Not ahead of time: whether extents exist that have a product below a limit, and
-  // what else a class asks for, is not found.
+  // The same, but calls that are over soon are a class of their own, of small sizes: those of few elements in all, none
+  // of whose sizes is long. Not ahead of time: whether extents exist that have a product below a limit, and what else a
+  // class asks for, is not found.
   std::vector<amount> of_call(std::span<const std::int64_t> extents, decisions& record) const;
 
  private:
@@ -35,6 +35,7 @@ class usual_extents {
   };
   sizes sizes_of(std::span<const amount> extents) const;
   amount product_of(std::span<const amount> extents) const;
+  amount longest_of(std::span<const amount> extents) const;
   std::vector<amount> of(const sizes& u, std::span<const std::int64_t> extents, decisions& record) const;
   std::int64_t at(std::size_t place, const sizes& u) const;
   // f of the places of an input that are rows.

@@ -99,7 +99,10 @@ void few_columns() {
   const bool moved = takes(compile(turned).explain(n = values, m = of_rows), "are one dimension");
   EXPECT_EQ(moved, Columns <= 4);
   const std::string plan = compile(scaled).explain(n = values, s = by, m = of_rows);
-  EXPECT_TRUE(takes(plan, "input n: rows of " + std::to_string(Columns) + " are one dimension")) << plan;
+  EXPECT_EQ(takes(plan, "input n: rows of " + std::to_string(Columns) + " are one dimension"), Columns <= 4) << plan;
+  array<T, 2> updated = values;
+  const std::string own = compile(scaled).explain(n = updated, s = by, m = of_rows, scaled = updated);
+  EXPECT_TRUE(takes(own, "updates n in place")) << own;
   array<T, 2> wide(133, Columns + 3);
   const view<T, 2> whole = wide;
   compile(scaled)(n = values, s = by, m = of_rows, scaled = whole.sliced(1, 1, 1 + Columns));
