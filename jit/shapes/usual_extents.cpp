@@ -44,7 +44,6 @@ usual_extents::usual_extents(const graph& g, bool general)
       if (same.is_read(static_cast<int>(size))) ranks[size] = std::max<int>(ranks[size], rank_of(g.inputs[i], d));
     }
   for (std::size_t k = 0; k < roles_.size(); ++k) stated_[k] = same.stated(static_cast<int>(k));
-  for (std::size_t k = 0; k < roles_.size(); ++k) first_.push_back(size_at(k) == k);
   std::size_t leading = roles_.size();  // the size that lanes go along
   for (std::size_t size = 0; size < ranks.size(); ++size)
     if (size_at(size) == size && stated_[size] == dynamic && ranks[size] >= list &&
@@ -72,27 +71,6 @@ void usual_extents::for_rows(int input, const F& f) const {
     const auto place = static_cast<std::size_t>(g_.inputs[input].first_extent + d);
     if (roles_[place] == role::rows) f(place);
   }
-}
-
-// Of all sizes that are read.
-amount usual_extents::product_of(std::span<const amount> extents) const {
-  amount all = 1;
-  for (std::size_t k = 0; k < extents.size(); ++k) {
-    if (!first_[k]) continue;
-    if (stated_[k] != dynamic) all *= stated_[k];
-    else if (roles_[k] != role::unread) all *= extents[k];
-  }
-  return all.certain();
-}
-
-amount usual_extents::longest_of(std::span<const amount> extents) const {
-  amount longest = 0;
-  for (std::size_t k = 0; k < extents.size(); ++k) {
-    if (!first_[k]) continue;
-    if (stated_[k] != dynamic) longest = max(longest, stated_[k]);
-    else if (roles_[k] != role::unread) longest = max(longest, extents[k]);
-  }
-  return longest.certain();
 }
 
 usual_extents::sizes usual_extents::sizes_of(std::span<const amount> extents) const {
@@ -150,30 +128,17 @@ std::int64_t usual_extents::at(std::size_t place, const sizes& u) const {
   return classes::usual_unread;
 }
 
-std::vector<amount> usual_extents::of(const sizes& u, std::span<const std::int64_t> extents, decisions& record) const {
-  std::vector<amount> list;
-  for (std::size_t k = 0; k < roles_.size(); ++k)
-    list.push_back(record.extent(static_cast<int>(k), extents[k], at(k, u)));
-  return list;
-}
-
 std::vector<amount> usual_extents::of(std::span<const std::int64_t> extents, decisions& record) const {
   std::vector<amount> list = exactly(extents, record);
   if (record.exact()) return list;
   for (amount& n : list) n = n.certain();
-  return of(sizes_of(list), extents, record);
-}
-
-// Below, one core is as fast. Two indices may run over one size, so none of them is long.
-std::vector<amount> usual_extents::of_call(std::span<const std::int64_t> extents, decisions& record) const {
-  if (record.exact()) return of(extents, record);
-  const std::vector<amount> all = exactly(extents, record);
-  if (longest_of(all) >= classes::row || product_of(all) >= numerics::split::from) return of(extents, record);
-  return of({classes::usual_short, classes::usual_short, classes::usual_few}, extents, record);
+  const sizes u = sizes_of(list);
+  for (std::size_t k = 0; k < roles_.size(); ++k) list[k] = record.extent(static_cast<int>(k), extents[k], at(k, u));
+  return list;
 }
 
 std::vector<amount> amounts_of(const graph& g, std::span<const std::int64_t> extents, decisions& record) {
-  return usual_extents(g).of_call(extents, record);
+  return record.exact() ? exactly(extents, record) : usual_extents(g).of(extents, record);
 }
 
 }  // namespace sheaf::inline v0_1::shapes

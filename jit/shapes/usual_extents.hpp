@@ -22,10 +22,6 @@ class usual_extents {
   // The extents of a call by place among those of all inputs, with what stands for them; of which class they are is
   // recorded. What the program states is itself.
   std::vector<amount> of(std::span<const std::int64_t> extents, decisions& record) const;
-  // The same, but calls that are over soon are a class of their own, of small sizes: those of few elements in all, none
-  // of whose sizes is long. Not ahead of time: whether extents exist that have a product below a limit, and what else a
-  // class asks for, is not found.
-  std::vector<amount> of_call(std::span<const std::int64_t> extents, decisions& record) const;
 
  private:
   enum class role : std::uint8_t { list, along, also_along, rows, unread };
@@ -34,9 +30,6 @@ class usual_extents {
     std::int64_t along = 0, also_along = 0, rows = 0;
   };
   sizes sizes_of(std::span<const amount> extents) const;
-  amount product_of(std::span<const amount> extents) const;
-  amount longest_of(std::span<const amount> extents) const;
-  std::vector<amount> of(const sizes& u, std::span<const std::int64_t> extents, decisions& record) const;
   std::int64_t at(std::size_t place, const sizes& u) const;
   // f of the places of an input that are rows.
   template <class F>
@@ -46,7 +39,6 @@ class usual_extents {
   const bool general_;
   std::vector<role> roles_;           // by place
   std::vector<std::int64_t> stated_;  // by place; dynamic: a call's
-  std::vector<bool> first_;           // by place: is it the first of its size?
   std::vector<int> beside_;           // by place: the dimensions of rows of a tensor that it is of, at most
 };
 
