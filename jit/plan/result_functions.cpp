@@ -129,10 +129,9 @@ std::vector<node_id> folds_within(const graph& g, node_id root, const std::vecto
   visit(visit, root);
   std::vector<node_id> list;
   for (const node_id fold : folds)
-    any_node(g, g.arg(fold, 0), [&](node_id n) {
+    for_each_node(g, g.arg(fold, 0), [&](node_id n) {
       const bool of_same_rows = g.kind(n) == op::reduce && g.free[n] == g.free[fold];
-      if (of_same_rows && outside.contains(n) && std::ranges::count(list, n) == 0) list.push_back(n);
-      return false;
+      if (of_same_rows && outside.contains(n)) list.push_back(n);
     });
   return list;
 }

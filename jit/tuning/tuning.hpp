@@ -104,11 +104,11 @@ inline constexpr int columns = 128;               // columns; estimate: of a pan
 inline constexpr double worth_code = 1 << 16;     // pairs; estimate: fewer are done before code is made
 }  // namespace pair_tiles
 namespace transposed {
-inline constexpr double least = 5;       // iterations; bench_survey: of the loop within the lanes
-inline constexpr double wide = 16;       // elements; limit: as many lanes along it are as well off
-inline constexpr int lanes = 16;     // lanes; estimate: each takes code of its own, and a store a line
-inline constexpr int few = 4;            // columns; limit: of rows that are interleaved, as of those transposed at once
-inline constexpr double least_lanes = 8; // lanes; estimate: fewer rows stay as they are
+inline constexpr double least = 5;        // iterations; bench_survey: of the loop within the lanes
+inline constexpr double wide = 16;        // elements; estimate: lanes along it; more planes would gain, too, not tried
+inline constexpr int lanes = 16;          // lanes; estimate: each takes code of its own, and a store a line
+inline constexpr int few = 4;             // columns; limit: of rows that are interleaved, as many as are transposed
+inline constexpr double least_lanes = 8;  // lanes; estimate: fewer rows stay as they are
 }  // namespace transposed
 namespace cases {
 inline constexpr int most_nodes = 64;  // nodes; limit: of a term that each case has a copy of
