@@ -1,6 +1,7 @@
 // The GPU's table: W1 to W13 at 16 times the size, streaming and segmented reductions, products, the host's cost of a
 // call.
-// bench_gpu [ID...]; nothing where there is no GPU, and says so.
+// bench_gpu [--once] [ID...]; nothing where there is no GPU, and says so. --once: each row is called once behind a
+// kernel "mark", for a profiler that lists kernels.
 #include <algorithm>
 
 #include "session.hpp"
@@ -8,11 +9,21 @@
 namespace sheaf::bench {
 
 gpu_session::gpu_session(std::vector<std::string> wanted) : wanted_(std::move(wanted)) {
+  once = !wanted_.empty() && wanted_.front() == "--once";
+  if (once) wanted_.erase(wanted_.begin());
   constexpr std::int64_t count = std::int64_t{1} << 30;  // 1 GB of bytes read, as much written
   device_array<std::uint8_t, 1> from(s, count), to(s, count);
   const double ms = median_of([&] { copy(to.view(), from.view(), s); });
   bytes_per_ms_ = 2.0 * static_cast<double>(count) / ms;
   report("copy", "device", bytes_per_ms_ / 1e6, "GB/s");
+}
+void gpu_session::mark() {
+  constexpr auto n = axis<"n">;
+  constexpr auto unmarked = tensor<"unmarked", float, 1>;
+  constexpr auto marked = define<"mark">(n) = unmarked(n);
+  static const auto program = compile(marked, on(gpu));
+  const device_array<float, 1> one(s, 1);
+  program(unmarked = one, on(s));
 }
 bool gpu_session::wants(const std::string& id) const {
   return wanted_.empty() || std::find(wanted_.begin(), wanted_.end(), id) != wanted_.end();
@@ -94,7 +105,7 @@ int main(int count, char** words) {
   bench::gpu_session s({words + 1, words + count});
   for (const auto measure : {bench::small_calls, bench::streaming, bench::matrices, bench::rows, bench::gathers,
                              bench::slice_means, bench::bags, bench::segments, bench::gpu_windows,
-                             bench::products}) {
+                             bench::products, bench::catalogue}) {
     try {
       measure(s);
     } catch (const std::exception& e) {

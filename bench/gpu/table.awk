@@ -1,7 +1,10 @@
-# The table of scripts/gpu-check as markdown, from the lines of bench_gpu, peers and torch_rows.py: `row [PEER:]ID WHAT
-# VALUE UNIT BOUND PERCENT`, `note TEXT`. PEER is torch, cub, hinted (CUB that knows the segments' one size) or atomic;
+# The table of scripts/gpu-check as markdown, from docs/gpu-static.md and the lines of bench_gpu, peers and
+# torch_rows.py: `row [PEER:]ID WHAT VALUE UNIT BOUND PERCENT`, `note TEXT`. Estimated: by the model of gpu-static, as a
+# share of what a copy reaches. PEER is torch, cub, hinted (CUB that knows the segments' one size) or atomic;
 # times: how much longer it takes. The last column is whether a row has what it should: a share of the bound, a time,
 # its peers' speed; empty where nothing is asked.
+# A row of gpu-static: its percent is of the data sheet's bandwidth, of which the model's copy reaches 92 %.
+$1 == "|" && $3 == "|" && $4 + 0 > 0 && $5 == "|" { estimated[$2] = sprintf("%.0f", $4 / 0.92); next }
 $1 == "note" { notes[++n] = substr($0, 6); next }
 $1 != "row" { next }
 {
@@ -19,6 +22,16 @@ $1 != "row" { next }
   percent[key] = $7
 }
 
+# "W8 forward+backward" and "W5 axis0:forward+backward" are counted as W8 and W5:axis0, which have the gradient.
+function estimate_of(key,    id) {
+  id = key
+  if (!sub(/^catalogue /, "", id)) {
+    sub(/ forward\+backward$|:forward\+backward$/, "", id) || sub(/:forward$/, "", id)
+    if (key ~ /:forward$/ && key !~ /argmax/) return ""
+    sub(/ /, ":", id)
+  }
+  return estimated[id]
+}
 function times(peer, key) { return ((peer, key) in time) ? time[peer, key] / value[key] : 0 }
 function least_percent(key) {
   if (key ~ /^sum /) return 90
@@ -42,9 +55,9 @@ function shown(peer, key) {
 
 END {
   split("torch cub hinted atomic", peers, " ")
-  split("torch.compile CUB hinted atomics", titles, " ")
-  line = sprintf("| %-34s | %12s | %10s |", "row", "Sheaf", "% of bound")
-  rule = "|---|---|---|"
+  split("PyTorch CUB hinted atomics", titles, " ")
+  line = sprintf("| %-34s | %12s | %10s | %9s |", "row", "Sheaf", "% of bound", "estimated")
+  rule = "|---|---|---|---|"
   for (p = 1; p <= 4; ++p) {
     line = line sprintf(" %9s | %6s |", titles[p], "times")
     rule = rule "---|---|"
@@ -53,13 +66,13 @@ END {
   print rule "---|"
   for (k = 1; k <= rows; ++k) {
     key = order[k]
-    line = sprintf("| %-34s | %7.4g %-4s | %10s |", key, value[key], unit[key],
-                  percent[key] > 0 ? sprintf("%.0f", percent[key]) : "")
+    line = sprintf("| %-34s | %7.4g %-4s | %10s | %9s |", key, value[key], unit[key],
+                  percent[key] > 0 ? sprintf("%.0f", percent[key]) : "", estimate_of(key))
     for (p = 1; p <= 4; ++p) line = line shown(peers[p], key)
     printf "%s %-3s |\n", line, met(key)
     if (times("torch", key) > 0) { logs += log(times("torch", key)); ++common }
   }
   print ""
-  if (common) printf "Geometric mean over torch.compile, %d rows: %.2f.\n", common, exp(logs / common)
+  if (common) printf "Geometric mean over PyTorch, %d rows: %.2f.\n", common, exp(logs / common)
   for (k = 1; k <= n; ++k) print "- " notes[k]
 }

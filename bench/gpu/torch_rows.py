@@ -121,7 +121,7 @@ def gather_gradient():
     words, width = 1 << 20, 128
     count = 2 * words
     ids, dy = torch.randint(words, (count,), device=device), random(-1, 1, count, width)
-# The gradient alone, as an expression; sums differ from run to run.
+    # The gradient alone, as an expression; sums differ from run to run.
     row("gather_gradient each_call", lambda dy, i: torch.zeros(words, width, device=device).index_add(0, i, dy),
         [dy], None, [ids],
         whole=True)
@@ -198,7 +198,77 @@ def products():
         row(f"matmul {name}", torch.matmul, [a, b], dy)
 
 
-for group in (sums, rows, dense, gathers, bags, windows, slices, segments, gather_gradient, products):
+def catalogue():
+    """Rows of the catalogue, by PyTorch's own kernels: one function each, so there is nothing to compile."""
+    def eager(name, f, *inputs):
+        if warm or (wanted and "catalogue" not in wanted):
+            return
+        if time.monotonic() > limit:
+            print(f"note torch:catalogue {name} not measured: the time is used up", flush=True)
+            return
+        try:
+            with torch.no_grad():
+                print(f"row torch:catalogue {name} {median_of(lambda: f(*inputs)):.6g} ms 0 0", flush=True)
+        except Exception as e:
+            print(f"note torch:catalogue {name} failed: {type(e).__name__}: {str(e).splitlines()[0]}", flush=True)
+
+    x, y = random(0, 1, 16384, 16384), random(0, 1, 16384, 16384)
+    w, keep = random(0, 1, 16384), torch.rand(16384, 16384, device=device) < 0.5
+    h = x.half()
+    eager("map:gelu", F.gelu, x)
+    eager("map:add", torch.add, x, y)
+    eager("map:columns", torch.mul, x, w)
+    eager("map:halves", torch.add, h, h)
+    eager("map:cast", lambda x: x.half(), x)
+    eager("map:select", lambda k, x: torch.where(k, x, 0), keep, x)
+    eager("map:transpose", lambda x: x.t().contiguous(), x)
+    del y, keep
+    eager("sum:all", torch.sum, x)
+    for d in (0, 1):
+        eager(f"sum:axis{d}", lambda x, d=d: torch.sum(x, d), x)
+        eager(f"logsumexp:axis{d}", lambda x, d=d: torch.logsumexp(x, d), x)
+        eager(f"var:axis{d}", lambda x, d=d: torch.var(x, d), x)
+        eager(f"cumsum:axis{d}", lambda x, d=d: torch.cumsum(x, d), x)
+    eager("sum:halves", lambda h: torch.sum(h, 1, dtype=torch.float32), h)
+    eager("max:axis0", lambda x: torch.amax(x, 0), x)
+    eager("argmax:axis0", lambda x: torch.argmax(x, 0), x)
+    eager("cummax:axis1", lambda x: torch.cummax(x, 1)[0], x)
+    eager("matrix_vector", torch.mv, x, w)
+    z = x.view(-1)
+    eager("cumsum:line", lambda z: torch.cumsum(z, 0), z)
+    eager("window:mean", lambda z: F.avg_pool1d(z[None, None], 1024, 1), z)
+    eager("histogram", lambda z: torch.histc(z, 256, 0, 1), z)
+    del h
+    rows = random(0, 1, 262144, 1024)
+    ids = torch.randint(1024, (262144,), device=device)
+    eager("softmax", lambda x: torch.softmax(x, 1), rows)
+    eager("cross_entropy", F.cross_entropy, rows, ids)
+    eager("softmax:8192", lambda x: torch.softmax(x, 1), rows.view(32768, 8192))
+    eager("softmax:64", lambda x: torch.softmax(x, 1), rows.view(-1, 64))
+    eager("layer_norm", lambda x: F.layer_norm(x, (1024,)), rows)
+    eager("max_pool", lambda x: F.max_pool2d(x, 3, 2, 1), random(0, 1, 128, 64, 224, 224))
+    del x, z, rows
+    n = torch.randint(16, (1 << 26,), device=device)
+    eager("bincount:16", lambda n: torch.bincount(n, minlength=16), n)
+    n = torch.randint(65536, (1 << 26,), device=device)
+    eager("bincount:weights", lambda n, w: torch.bincount(n, w, 65536), n, random(0, 1, 1 << 26))
+    table = random(0, 1, 1 << 20, 128)
+    picks = torch.randint(1 << 20, (1 << 21,), device=device)
+    eager("gather", lambda t, i: t[i], table, picks)
+    eager("gather:gradient", lambda d, i: torch.zeros_like(table).index_add(0, i, d), random(0, 1, 1 << 21, 128), picks)
+    off = torch.linspace(0, 1 << 20, 65537, device=device).long()
+    eager("segment_sum:rows", lambda t, o: torch.segment_reduce(t, "sum", offsets=o, axis=0), table, off)
+    off = torch.linspace(0, 1 << 21, 65537, device=device).long()[:-1]
+    eager("bag:sum", lambda t, i, o: F.embedding_bag(i, t, o, mode="sum"), table, picks, off)
+    a, b = random(-1, 1, 4096, 4096), random(-1, 1, 4096, 4096)
+    eager("matmul:4096", torch.matmul, a, b)
+    eager("matmul_bf16:4096", torch.matmul, a.bfloat16(), b.bfloat16())
+    a, b, d = a.half(), b.half(), random(-1, 1, 4096, 4096).half()
+    eager("matmul_f16:gradients", lambda a, b, d: (d @ b.t(), a.t() @ d), a, b, d)
+
+
+for group in (sums, rows, dense, gathers, bags, windows, slices, segments, gather_gradient, products,
+              catalogue):
     try:
         group()
     except Exception as e:

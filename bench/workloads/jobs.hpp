@@ -20,6 +20,7 @@ struct job {
   std::string id;
   std::vector<std::int32_t> words;
   shapes inputs;
+  std::map<std::string, std::int64_t> below = {};  // of index data: what it names lies under this
 };
 
 template <class... Outputs>

@@ -134,6 +134,12 @@ void add_kernels(const std::vector<std::string>& texts, std::map<std::string, ke
 
 }  // namespace
 
+std::vector<bench::job> static_rows() {
+  std::vector<bench::job> rows = bench::all_jobs();
+  for (bench::job& one : bench::catalogue_jobs()) rows.push_back(std::move(one));
+  return rows;
+}
+
 emitted_row::emitted_row(const bench::job& one) : id(one.id) {
   const graph g = unpack(one.words.data());
   const jit::call_class arguments = bench::arguments_of(one, g);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <sheaf/jit/cuda/emit.hpp>
-#include <workloads/jobs.hpp>
+#include <gpu/catalogue_jobs.hpp>
 
 #include "model.hpp"
 

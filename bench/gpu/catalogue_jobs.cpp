@@ -1,14 +1,8 @@
-// Rows of the catalogue, at sizes of about 1 GB.
-#include "rows.hpp"
+#include "catalogue_jobs.hpp"
 
-namespace sheaf::test {
+namespace sheaf::bench {
 
 namespace {
-
-using bench::both;
-using bench::job;
-using bench::shapes;
-using bench::words_of;
 
 constexpr auto i = axis<"i">;
 constexpr auto j = axis<"j">;
@@ -66,6 +60,7 @@ void sums(std::vector<job>& rows) {
 void norms(std::vector<job>& rows) {
   rows.push_back(one("softmax", wide, softmax(x, dim<1>)));
   rows.push_back(one("cross_entropy", {{"x", {262144, 1024}}, {"ids", {262144}}}, cross_entropy(x, ids)));
+  rows.back().below = {{"ids", 1024}};
   rows.push_back(one("softmax:8192", {{"x", {32768, 8192}}}, softmax(x, dim<1>)));
   rows.push_back(one("softmax:64", {{"x", {1 << 22, 64}}}, softmax(x, dim<1>)));
   rows.push_back(one("layer_norm", wide, layer_norm(x)));
@@ -89,15 +84,23 @@ void scans(std::vector<job>& rows) {
 void index_data(std::vector<job>& rows) {
   rows.push_back(one("histogram", line, histogram<256>(z, 0_c, 1_c)));
   rows.push_back(one("bincount:16", line, bincount<16>(n)));
+  rows.back().below = {{"n", 16}};
   rows.push_back(one("bincount:weights", line, bincount<65536>(n, w)));
+  rows.back().below = {{"n", 65536}};
   const shapes rows_of_table = {{"table", {1 << 20, 128}}, {"ids", {1 << 21}}, {"off", {65537}}};
   constexpr auto picked = define<"picked">(t, f) = table(ids(t), f);
+  const std::map<std::string, std::int64_t> places = {{"ids", 1 << 20}};
   rows.push_back(one("gather", rows_of_table, picked));
+  rows.back().below = places;
   rows.push_back(one("gather:gradient", rows_of_table, vjp(picked, table)));
+  rows.back().below = places;
   rows.push_back(one("segment_sum:rows", rows_of_table, segment_sum(table, offsets(off))));
+  rows.back().below = {{"off", 1 << 20}};
   rows.push_back(one("segment_softmax", {{"z", {std::int64_t{1} << 26}}, {"off", {6000000}}},
                      segment_softmax(z, offsets(off))));
+  rows.back().below = {{"off", std::int64_t{1} << 26}};
   rows.push_back(one("bag:sum", rows_of_table, embedding_bag<bag{.mode = bag_mode::sum}>(ids, table, offsets(off))));
+  rows.back().below = {{"ids", 1 << 20}, {"off", 1 << 21}};
 }
 void products(std::vector<job>& rows) {
   constexpr auto product = define<"product">(i, j) = sum(t, g(i, t) * h(t, j));
@@ -110,10 +113,10 @@ void products(std::vector<job>& rows) {
 
 }  // namespace
 
-std::vector<job> static_rows() {
-  std::vector<job> rows = bench::all_jobs();
+std::vector<job> catalogue_jobs() {
+  std::vector<job> rows;
   for (const auto add : {maps, sums, norms, scans, index_data, products}) add(rows);
   return rows;
 }
 
-}  // namespace sheaf::test
+}  // namespace sheaf::bench
