@@ -25,11 +25,18 @@ void fill_by_noise(std::byte* to, std::int64_t count) {
   for (std::size_t k = 0; k < drawn.size(); ++k) drawn[k] = T(static_cast<float>(uniform_at(k)));
   fill<T>(to, count, [&drawn](std::int64_t k) { return drawn[static_cast<std::size_t>(k % period)]; });
 }
-void fill_places(std::byte* to, std::int64_t count, std::int64_t below, bool ascending) {
+void fill_places(std::byte* to, std::int64_t count, std::int64_t below) {
   fill<std::int64_t>(to, count, [=](std::int64_t k) {
-    const double drawn = uniform_at(static_cast<std::uint64_t>(k));
-    const auto share = ascending ? (static_cast<double>(k) + drawn) / static_cast<double>(count) : drawn;
-    return std::min(below - !ascending, static_cast<std::int64_t>(static_cast<double>(below) * share));
+    const double share = uniform_at(static_cast<std::uint64_t>(k));
+    return std::min(below - 1, static_cast<std::int64_t>(static_cast<double>(below) * share));
+  });
+}
+// From 0 to `last`.
+void fill_offsets(std::byte* to, std::int64_t count, std::int64_t last) {
+  fill<std::int64_t>(to, count, [=](std::int64_t k) {
+    const double drawn = k == 0 || k == count - 1 ? 0 : uniform_at(static_cast<std::uint64_t>(k));
+    return static_cast<std::int64_t>(static_cast<double>(last) * (static_cast<double>(k) + drawn) /
+                                     static_cast<double>(count - 1));
   });
 }
 
@@ -71,7 +78,7 @@ class job_arguments {
     std::byte* const at = reinterpret_cast<std::byte*>(host.data());
     const std::int64_t count = to.size() / row(type).bytes;
     const auto below = one.below.find(name);
-    if (below != one.below.end()) fill_places(at, count, below->second, name == "off");
+    if (below != one.below.end()) (name == "off" ? fill_offsets : fill_places)(at, count, below->second);
     else if (type == element::f32) fill_by_noise<float>(at, count);
     else if (type == element::f16) fill_by_noise<float16>(at, count);
     else if (type == element::bf16) fill_by_noise<bfloat16>(at, count);

@@ -87,7 +87,8 @@ void index_data(std::vector<job>& rows) {
   rows.back().below = {{"n", 16}};
   rows.push_back(one("bincount:weights", line, bincount<65536>(n, w)));
   rows.back().below = {{"n", 65536}};
-  const shapes rows_of_table = {{"table", {1 << 20, 128}}, {"ids", {1 << 21}}, {"off", {65537}}};
+  const shapes rows_of_table = {
+      {"table", {1 << 20, 128}}, {"ids", {1 << 21}}, {"off", {65537}}, {"cotangent_picked", {1 << 21, 128}}};
   constexpr auto picked = define<"picked">(t, f) = table(ids(t), f);
   const std::map<std::string, std::int64_t> places = {{"ids", 1 << 20}};
   rows.push_back(one("gather", rows_of_table, picked));

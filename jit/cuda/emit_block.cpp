@@ -73,18 +73,38 @@ int loaded_bytes(const function_emitter& f, const ir::statement& s, bool stores)
   return bytes;
 }
 
+bool is_store(const ir::statement& s) { return s.kind == ir::statement_kind::store; }
 bool has_loops(const ir::block& body) {
   return std::any_of(body.begin(), body.end(), [](const ir::statement& s) {
     return s.kind == ir::statement_kind::loop || has_loops(s.body);
   });
 }
 
-// Does a body load, compute and combine, and nothing else? Then its iterations may be predicated.
+// Does a body load, compute, combine and store what nothing loads, and nothing else? Then its iterations may be
+// predicated.
 bool is_predicable(const function_emitter& f, const ir::block& body) {
   return std::all_of(body.begin(), body.end(), [&](const ir::statement& s) {
     if (s.kind == ir::statement_kind::instruct) return f.instruction(s.id).code < ir::opcode::accumulator;
+    if (s.kind == ir::statement_kind::store) return !s.adds && !f.loaded[static_cast<std::size_t>(s.target)];
     return s.kind == ir::statement_kind::combine || s.kind == ir::statement_kind::prefetch;
   });
+}
+
+// What a lane loads one after the other, in each iteration of such a loop the next element: all at once, before it.
+void load_along(function_emitter& f, const ir::statement& s, std::int64_t most, std::vector<moving_pointer>& pointers) {
+  for (moving_pointer& p : pointers) {
+    const bool loads = std::ranges::all_of(p.at, [&](const moving_pointer::use& u) {
+      const ir::instruction* const i = u.at->kind == ir::statement_kind::instruct ? &f.instruction(u.at->id) : nullptr;
+      return i != nullptr && i->how == ir::access::gather && i->mask == ir::none && i->vector && f.stays(i->target);
+    });
+    if (!loads || p.step != "1ll" || p.at.size() != 1 || most < 4 || f.held(f.lanes) != 1) continue;
+    p.along = cat(p.name, "_along");
+    f.line(cat(stored_type(f.buffer(p.buffer).type), " ", p.along, "[", most, "];"));
+    f.line(cat("load_along(", p.along, ", ", p.name, ", ", f.all_live ? "" : cat("!", f.live(), " ? 0 : "),
+               "(int)smallest(", f.ref(s.high), " - ", f.ref(s.low), ", ", most, "ll));"));
+    f.loaded_along.insert(p.at.front().at->id);
+    f.pointer_of[p.at.front().at] = cat("(", p.along, " + n", s.loop, ")");
+  }
 }
 
 // All iterations that a loop of few ever has, each predicated by whether there is one: what they load is under way at
@@ -92,6 +112,7 @@ bool is_predicable(const function_emitter& f, const ir::block& body) {
 void emit_written_out(function_emitter& f, const ir::statement& s, std::int64_t most) {
   auto pointers = find_pointers(f, s);
   declare_pointers(f, pointers);
+  load_along(f, s, most, pointers);
   f.line("_Pragma(\"unroll\")");
   f.open(cat("for (int n", s.loop, " = 0; n", s.loop, " < ", most, "; ++n", s.loop, ")"));
   f.line(cat("const i64 c", s.loop, " = ", f.ref(s.low), " + n", s.loop, ";"));
@@ -107,21 +128,9 @@ void emit_written_out(function_emitter& f, const ir::statement& s, std::int64_t 
 std::int64_t written_out(const function_emitter& f, const ir::statement& s) {
   if (s.kind != ir::statement_kind::loop || s.how_loop != ir::loop_kind::serial || s.backward) return 0;
   const std::int64_t most = most_iterations(f.kernel, s);
-  return most <= tuning::emit::most_predicated && is_predicable(f, s.body) ? std::max<std::int64_t>(most, 1) : 0;
-}
-
-// Does a load of the body need what another one of it found?
-bool chases(const function_emitter& f, const ir::block& body) {
-  std::vector<ir::value> found;
-  for (const ir::statement& s : body) {
-    if (s.kind != ir::statement_kind::instruct) continue;
-    const ir::instruction& i = f.instruction(s.id);
-    const bool needs = std::ranges::any_of(
-        i.args, [&](ir::value v) { return std::ranges::find(found, v) != found.end(); });
-    if (needs && i.code == ir::opcode::load) return true;
-    if (needs || i.code == ir::opcode::load) found.push_back(s.id);
-  }
-  return false;
+  const bool stores = std::ranges::any_of(s.body, is_store);
+  const std::int64_t allowed = stores ? 2 * tuning::emit::most_predicated : tuning::emit::most_predicated;
+  return most <= allowed && is_predicable(f, s.body) ? std::max<std::int64_t>(most, 1) : 0;
 }
 
 // Iterations of a loop that loads so many bytes in each, written one after the other. The fewer warps a multiprocessor
@@ -140,8 +149,7 @@ int unrolled_serial(const function_emitter& f, const ir::block& body, int bytes,
 
 void emit_serial_loop(function_emitter& f, const ir::statement& s) {
   if (const std::int64_t most = written_out(f, s); most > 0 && f.vector_loop >= 0) return emit_written_out(f, s, most);
-  const bool stores = std::any_of(s.body.begin(), s.body.end(),
-                                  [](const ir::statement& inner) { return inner.kind == ir::statement_kind::store; });
+  const bool stores = std::ranges::any_of(s.body, is_store);
   const int bytes = loaded_bytes(f, s, stores);
   auto pointers = find_pointers(f, s);
   declare_pointers(f, pointers);
@@ -198,6 +206,19 @@ int unrolled(const function_emitter& f, const ir::statement& s) {
 }
 
 }  // namespace
+
+bool chases(const function_emitter& f, const ir::block& body) {
+  std::vector<ir::value> found;
+  for (const ir::statement& s : body) {
+    if (s.kind != ir::statement_kind::instruct) continue;
+    const ir::instruction& i = f.instruction(s.id);
+    const bool needs = std::ranges::any_of(
+        i.args, [&](ir::value v) { return std::ranges::find(found, v) != found.end(); });
+    if (needs && i.code == ir::opcode::load) return true;
+    if (needs || i.code == ir::opcode::load) found.push_back(s.id);
+  }
+  return false;
+}
 
 int function_emitter::run_of(const ir::statement& s) const {
   return scans_in_runs(kernel, s.body, to) ? held(s.lanes) : std::min(place.run, held(s.lanes));

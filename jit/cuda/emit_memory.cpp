@@ -151,7 +151,7 @@ bool meets(const function_emitter& f, const ir::statement& store) {
 void emit_load(function_emitter& f, ir::value id, const std::string& moving) {
   const ir::instruction& i = f.instruction(id);
   const ir::buffer& b = f.buffer(i.target);
-  const bool constant = f.is_constant(i.target);
+  const bool constant = f.is_constant(i.target) && !f.loaded_along.contains(id);
   const std::string pointer = cat("p", id);
   f.line(cat(constant ? "const " : "", stored_type(b.type), "* const ", pointer, " = ",
              moving.empty() ? base_of(f, i.target, i.args) : moving, ";"));

@@ -94,12 +94,61 @@ void emit_threads(function_emitter& f) {
                    : cat("const u32 group = ", mask, ";"));
 }
 
+// The loops within lanes: whether any satisfies a test.
+template <class Test>
+bool any_within_lanes(const ir::block& body, const Test& test, bool within = false) {
+  return std::ranges::any_of(body, [&](const ir::statement& s) {
+    if (s.kind != ir::statement_kind::loop) return any_within_lanes(s.body, test, within);
+    if (within && test(s)) return true;
+    return any_within_lanes(s.body, test, within || s.how_loop == ir::loop_kind::vector);
+  });
+}
+bool is_few(const function_emitter& f, const ir::statement& loop) {
+  return most_iterations(f.kernel, loop) <= tuning::emit::most_predicated;
+}
+// Does one of few iterations sum? Then its instructions take longer than what it loads: what one warp holds ahead costs
+// others their place.
+bool sums_windows(const function_emitter& f) {
+  return any_within_lanes(f.kernel.body, [&](const ir::statement& loop) {
+    return is_few(f, loop) && std::ranges::any_of(loop.body, [&](const ir::statement& s) {
+      if (s.kind != ir::statement_kind::combine) return false;
+      const ir::instruction& to = f.instruction(s.target_value);
+      return to.fold == monoid::sum && is_floating(to.type);
+    });
+  });
+}
+// Does one of many iterations fold down columns, from places that no data names?
+bool folds_columns(const function_emitter& f) {
+  return any_within_lanes(f.kernel.body, [&](const ir::statement& loop) {
+    return !is_few(f, loop) && !chases(f, loop.body) && std::ranges::any_of(loop.body, [](const ir::statement& s) {
+      return s.kind == ir::statement_kind::combine;
+    });
+  });
+}
+// Do running folds begin anew at slices? They are as short of instructions.
+bool scans_slices(const function_emitter& f, const ir::block& body) {
+  return std::ranges::any_of(body, [&](const ir::statement& s) {
+    if (s.kind != ir::statement_kind::instruct) return scans_slices(f, s.body);
+    const ir::instruction& i = f.instruction(s.id);
+    return i.code == ir::opcode::scan_lanes && i.args.size() > 2;
+  });
+}
+
+// So many blocks a multiprocessor must hold, and more need not: threads get the registers that leaves, without which
+// the compiler puts loads behind what comes before them, one latency after the other. Those that multiply need all.
+int resident_blocks(const function_emitter& f, int threads) {
+  namespace sizes = tuning::grid;
+  if (has_mma(f.kernel.body)) return 1;
+  if (threads >= 256) return sizes::least_resident / threads;
+  if (f.place.group < sizes::warp || scans_slices(f, f.kernel.body) || sums_windows(f)) return 1;
+  return (folds_columns(f) ? 32 : 24) * sizes::warp / threads;
+}
+
 void emit_kernel(function_emitter& f, const launch& l, const std::vector<bool>& before, const std::vector<bool>& own) {
   if (f.place.group > 32 && f.place.group != l.threads)
     throw compile_error("a group beyond a warp is the block: " + l.name);
   find_accumulators(f);
-  // Bounds registers, of which those that multiply need all.
-  const int blocks = l.threads >= 256 && !has_mma(f.kernel.body) ? tuning::grid::least_resident / l.threads : 1;
+  const int blocks = resident_blocks(f, l.threads);
   const std::string bounds = blocks > 1 ? cat(l.threads, ", ", blocks) : std::to_string(l.threads);
   f.text +=
       cat("\nextern \"C\" __global__ void __launch_bounds__(", bounds, ") ", l.name, "(const arguments words) {\n");

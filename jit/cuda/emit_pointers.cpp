@@ -133,7 +133,7 @@ void declare_pointers(function_emitter& f, std::vector<moving_pointer>& pointers
 
 void move_pointers(function_emitter& f, const std::vector<moving_pointer>& pointers) {
   for (const moving_pointer& p : pointers) {
-    f.line(cat(p.name, " += ", p.name, "_step;"));
+    if (p.along.empty()) f.line(cat(p.name, " += ", p.name, "_step;"));
     for (const auto& [at, offset] : p.at) f.pointer_of.erase(at);
   }
 }

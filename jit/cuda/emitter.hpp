@@ -113,6 +113,7 @@ struct function_emitter {
 
   std::map<const ir::statement*, std::string> pointer_of = {};  // of loads and stores in the loops around
   int pointers_made = 0;
+  std::set<ir::value> loaded_along = {};  // with those of the iterations after it, before their loop
   call_extents extents = {};
   extent_bounds bounds = {};
 
@@ -165,6 +166,8 @@ void emit_skip(function_emitter& f, const std::vector<bool>& before, const std::
 
 // emit_block.cpp
 void emit_block(function_emitter& f, const ir::block& b);
+// Does a load of the body need what another one of it found?
+bool chases(const function_emitter& f, const ir::block& body);
 // What a vector loop's body is emitted between, where its counter is known: which lanes a thread has, and which are
 // live.
 void begin_lanes(function_emitter& f, const ir::statement& vector_loop);
@@ -181,6 +184,7 @@ struct moving_pointer {
   std::vector<use> at;
   std::int32_t buffer;
   std::string first, step, name;
+  std::string along = {};  // the elements of all iterations, where they were loaded at once
 };
 std::vector<moving_pointer> find_pointers(const function_emitter& f, const ir::statement& loop);
 void declare_pointers(function_emitter& f, std::vector<moving_pointer>& pointers);

@@ -81,6 +81,18 @@ FN void load_runs(E (&x)[K], const E* p, int rest) {
     }
   }
 }
+// A thread's own run of up to K elements.
+template <class E, int K> FN void load_along(E (&x)[K], const E* p, int rest) {
+  constexpr int B = K * (int)sizeof(E), C = B % 16 == 0 ? 16 : B % 8 == 0 ? 8 : (int)sizeof(E), N = B / C;
+  typedef typename word_of<C>::type word;
+  if (rest >= K && (u64)p % C == 0) {
+    word w[N];
+    EACH(N) w[k] = loaded<true>((const word*)p + k);
+    memcpy(x, w, sizeof x);
+  } else {
+    EACH(K) x[k] = k < rest ? loaded<true>(p + k) : (E)0;
+  }
+}
 template <bool Stream, class E> FN void put(E* p, E x) {
   if (Stream) __stcs(p, x);
   else *p = x;

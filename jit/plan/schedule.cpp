@@ -138,9 +138,10 @@ void choose_lanes(graph& g, const facts& known, stage& s, const amount& stored) 
 
 // Loads of a body without reductions that gather at the lanes go from element to element along another index: within
 // the lanes it is a loop, so that all of a line is read while it is in L1, and elements of 4 and 8 bytes are transposed
-// in registers (pass `transpose_accesses`). no_node: no load gathers, or not all along one index.
+// in registers (pass `transpose_accesses`); on a GPU a few of its iterations are a task, which a thread loads at once.
+// no_node: no load gathers, or not all along one index.
 node_id loop_within_lanes(graph& g, const facts& known, const stage& s) {
-  if (known.for_groups() || s.vector == no_node) return no_node;
+  if (s.vector == no_node) return no_node;
   node_id along = no_node;
   bool fits = true;
   for_each_node(g, s.body, [&](node_id n) {
@@ -154,6 +155,11 @@ node_id loop_within_lanes(graph& g, const facts& known, const stage& s) {
     along = found;
   });
   if (!fits || along == no_node || g.free[s.vector].has(g.ordinal(along))) return no_node;
+  if (known.for_groups()) {
+    const double columns = static_cast<double>(columns_of_thread(g, s));
+    const amount all = known.trips(set_of(g, s.indices)) / (columns * tuning::schedule::lanes_of_warp);
+    return known.trips(along) >= columns && all >= known.enough_tasks() ? along : no_node;
+  }
   amount tasks = known.trips(s.vector) / tuning::transposed::lanes;  // of this loop, or of one around it
   for (const node_id idx : s.indices)
     if (idx != along && idx != s.vector) tasks = max(tasks, known.trips(idx));
@@ -230,7 +236,8 @@ void schedule_map(graph& g, const facts& known, stage& s, const amount& stored) 
       std::erase(s.loops, within);
       s.loops.push_back(within);
       s.loop_within = true;
-      if (known.call().overrides.lanes == 0) s.lanes = std::min(s.lanes, tuning::transposed::lanes);
+      const int most = known.for_groups() ? tuning::schedule::lanes_of_warp : tuning::transposed::lanes;
+      if (known.call().overrides.lanes == 0) s.lanes = std::min(s.lanes, most);
     }
   } else {
     s.lanes = 1;

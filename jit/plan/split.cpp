@@ -239,16 +239,10 @@ node_id joined_in_steps(const context& c, node_id n, const stage& s) {
 }
 
 // An extremum and its position: read once where rows are walked as they lie, twice down a tile of columns. On a GPU
-// that is less than what tiles of columns alone take, which are too few.
+// both are one fold by now (rule `one walk`).
 bool may_split_position(graph& g, const facts& known, node_id n, const stage& s) {
   const node_id body = g.arg(n, 0);
-  if (!is_true(g, g.arg(n, 1)) || g.type(body) == element::boolean) return false;
-  if (walks_wide_rows(g, known, n, body, s)) return true;
-  index_set all = set_of(g, bound_indices(g, n));
-  all |= g.free[n];
-  const amount columns = s.vector == no_node ? amount(0) : known.trips(s.vector) / tuning::grid::warp;
-  return s.vector != no_node && g.free[n] == set_of(g, {s.vector}) &&
-         known.starves(columns, known.trips(all) / tuning::grid::warp, known.trips(all));
+  return is_true(g, g.arg(n, 1)) && g.type(body) != element::boolean && walks_wide_rows(g, known, n, body, s);
 }
 
 }  // namespace

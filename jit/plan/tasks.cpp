@@ -118,6 +118,11 @@ node_id size_of_runs(graph& g, const stage& s, node_id chunk) {
 
 // A loop that depends on no other; else the lanes, in chunks.
 void share_map(graph& g, const facts& known, stage& s) {
+  if (known.for_groups() && s.loop_within) {  // a thread's
+    s.parallel = s.loops.back();
+    s.task.chunk = columns_of_thread(g, s);
+    return;
+  }
   const auto is_open = [&](node_id idx) {
     index_set others = g.free[idx];
     others.erase(g.ordinal(idx));
@@ -235,6 +240,10 @@ void share_pair_tiles(const facts& known, stage& s) {
 }
 
 }  // namespace
+
+std::int64_t columns_of_thread(const graph& g, const stage& s) {
+  return row(g.type(s.define)).bytes > 4 ? 8 : 16;
+}
 
 void share_tasks(graph& g, const facts& known, stage& s) {
   s.parallel = no_node;

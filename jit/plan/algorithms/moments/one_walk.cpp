@@ -4,6 +4,7 @@
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -115,6 +116,25 @@ monoid centred_squares(graph& g, element type) {
                       {name, type, zero, make(g, op::add, s, make(g, op::add, t, between)), no_node, 2, 3, false}});
 }
 
+// The extremum so far and the first place of it; of equals, and of what is not a number, the lesser place.
+monoid first_extrema(graph& g, element type, bool largest) {
+  const node_id v = operand(g, type, 0), i = operand(g, element::i64, 1), w = operand(g, type, 2),
+                j = operand(g, element::i64, 3);
+  node_id beyond = largest ? make(g, op::less, v, w) : make(g, op::less, w, v), equal = make(g, op::equal, v, w);
+  if (is_floating(type)) {
+    const node_id none = make(g, op::not_equal, v, v), other = make(g, op::not_equal, w, w);
+    beyond = make(g, op::logical_or, beyond, make(g, op::logical_and, other, make(g, op::logical_not, none)));
+    equal = make(g, op::logical_or, equal, make(g, op::logical_and, other, none));
+  }
+  const node_id before = make(g, op::logical_and, equal, make(g, op::less, j, i));
+  const node_id takes = make(g, op::logical_or, beyond, before);
+  const name_id name = g.name("first_extremum", 14);
+  const node_id least = identity_of(g, largest ? monoid::max : monoid::min, type);
+  const node_id nowhere = identity_of(g, monoid::min, element::i64);
+  return interned(g, {{name, type, least, make(g, op::select, takes, w, v), no_node, 0, 2, false},
+                      {name, element::i64, nowhere, make(g, op::select, takes, j, i), no_node, 1, 2, false}});
+}
+
 class one_walk {
  public:
   one_walk(const context& c, stage& s, node_id n)
@@ -122,6 +142,7 @@ class one_walk {
 
   bool operator()() {
     if (!has_closed_ranges(g_, n_)) return false;
+    if (row(monoid_of(g_, n_)).position) return leaves_idle() && position();
     if (const sum_of_powers own = sum_of_powers_in(g_, n_); own.sum != no_node) return saves(true) && powers(own);
     const sum_of_squares own = sum_of_squares_in(g_, n_);
     return own.sum != no_node && saves(false) && squares(own);
@@ -173,6 +194,27 @@ class one_walk {
     const node_id none = make(g_, op::equal, own.count, zero);
     replace_in(g_, s_, own.mean, make(g_, op::select, none, number(g_, type, math::nan), mean));
     s_.reasons.push_back("a mean and the sum of the squares about it in one walk, which moves the sum with the mean");
+    return true;
+  }
+
+  // Results so few that tasks of theirs alone would leave the device idle, where blocks of their terms would not.
+  bool leaves_idle() const {
+    if (bound_.size() != 1 || !is_true(g_, g_.arg(n_, 1)) || g_.type(g_.arg(n_, 0)) == element::boolean) return false;
+    const amount results = known_.trips(g_.free[n_]), all = results * known_.trips(set_of(g_, bound_));
+    const bool down = s_.vector != no_node && uses(g_, n_, s_.vector);
+    return known_.starves(down ? results / tuning::grid::warp : results, all / tuning::grid::warp, all);
+  }
+
+  // In blocks, whose extrema are found with their places: blocks of extrema alone would be walked again for these.
+  bool position() {
+    const node_id given = g_.arg(n_, 0);
+    const element type = is_half(g_.type(given)) ? element::f32 : g_.type(given);
+    const monoid fold = first_extrema(g_, type, monoid_of(g_, n_) == monoid::argmax);
+    flat<node_id> term;
+    for (const node_id e : {cast_to(g_, type, given), bound_.front()}) term.push(e);
+    const node_id place = value(fold, term, 1), none = identity_of(g_, monoid::min, element::i64);
+    replace_in(g_, s_, n_, make(g_, op::select, make(g_, op::equal, place, none), integer(g_, -1), place));
+    s_.reasons.push_back("an extremum and its place in one walk, as it is folded in blocks");
     return true;
   }
 
