@@ -129,7 +129,7 @@ std::int64_t written_out(const function_emitter& f, const ir::statement& s) {
   if (s.kind != ir::statement_kind::loop || s.how_loop != ir::loop_kind::serial || s.backward) return 0;
   const std::int64_t most = most_iterations(f.kernel, s);
   const bool stores = std::ranges::any_of(s.body, is_store);
-  const std::int64_t allowed = stores ? 2 * tuning::emit::most_predicated : tuning::emit::most_predicated;
+  const std::int64_t allowed = stores ? tuning::emit::most_stored : tuning::emit::most_predicated;
   return most <= allowed && is_predicable(f, s.body) ? std::max<std::int64_t>(most, 1) : 0;
 }
 

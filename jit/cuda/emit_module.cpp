@@ -141,7 +141,7 @@ int resident_blocks(const function_emitter& f, int threads) {
   if (has_mma(f.kernel.body)) return 1;
   if (threads >= 256) return sizes::least_resident / threads;
   if (f.place.group < sizes::warp || scans_slices(f, f.kernel.body) || sums_windows(f)) return 1;
-  return (folds_columns(f) ? 32 : 24) * sizes::warp / threads;
+  return (folds_columns(f) ? sizes::warps_down_columns : sizes::warps_held) * sizes::warp / threads;
 }
 
 void emit_kernel(function_emitter& f, const launch& l, const std::vector<bool>& before, const std::vector<bool>& own) {

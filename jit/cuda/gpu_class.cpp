@@ -6,6 +6,7 @@
 #include <sheaf/jit/engine/program.hpp>
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 #include <sheaf/runtime/cuda/nvrtc.hpp>
 #include <sheaf/runtime/settings.hpp>
 
@@ -103,11 +104,13 @@ void gpu_class::find_kernels() {
   }
 }
 
-// What fills the device, or fewer where there is less to do.
+// What fills the device, or fewer where there is less to do. Those that ask for no memory of their own are many times
+// as many: as soon as one ends another begins, where blocks that stay would leave the last tiles to some of them.
 std::int64_t gpu_class::ready_kernel::blocks(double tiles) const {
   if (how->single) return 1;
   const auto all = static_cast<std::int64_t>(tiles);
-  return all < 0 ? full : std::clamp<std::int64_t>((all + how->tiles - 1) / how->tiles, 1, full);
+  const std::int64_t most = how->scratch_bytes > 0 ? full : full * tuning::grid::most_waves;
+  return all < 0 ? full : std::clamp<std::int64_t>((all + how->tiles - 1) / how->tiles, 1, most);
 }
 
 void gpu_class::place_arguments() {

@@ -242,7 +242,8 @@ void share_pair_tiles(const facts& known, stage& s) {
 }  // namespace
 
 std::int64_t columns_of_thread(const graph& g, const stage& s) {
-  return row(g.type(s.define)).bytes > 4 ? 8 : 16;
+  using namespace tuning;
+  return std::min<std::int64_t>(emit::most_stored, transposed::bytes_of_thread / row(g.type(s.define)).bytes);
 }
 
 void share_tasks(graph& g, const facts& known, stage& s) {

@@ -10,8 +10,7 @@ namespace sheaf::inline v0_1::plan {
 // the stage's own; on a GPU also fewer lanes, where wider ones are too few tasks.
 void share_tasks(graph& g, const facts& known, stage& s);
 
-// Of a map on a GPU whose last loop is within the lanes: iterations of it that are a task, which a thread takes. Of 4
-// bytes as many as two sectors of memory have.
+// Of a map on a GPU whose last loop is within the lanes: iterations of it that are a task, which a thread takes.
 std::int64_t columns_of_thread(const graph& g, const stage& s);
 
 // Tasks are blocks of rows that several stages walk.

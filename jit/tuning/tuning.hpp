@@ -109,6 +109,7 @@ inline constexpr double wide = 16;        // elements; estimate: lanes along it;
 inline constexpr int lanes = 16;          // lanes; estimate: each takes code of its own, and a store a line
 inline constexpr int few = 4;             // columns; limit: of rows that are interleaved, as many as are transposed
 inline constexpr double least_lanes = 8;  // lanes; estimate: fewer rows stay as they are
+inline constexpr int bytes_of_thread = 64;  // bytes; bench_gpu: of a row, that a thread of a GPU loads; 32 are slower
 }  // namespace transposed
 namespace cases {
 inline constexpr int most_nodes = 64;  // nodes; limit: of a term that each case has a copy of
@@ -309,6 +310,10 @@ inline constexpr std::int64_t enough_blocks = 256;       // blocks; estimate: th
 inline constexpr std::int64_t little = 512;              // bytes; estimate: of local memory of one thread
 inline constexpr int warp = 32;                          // threads; manual of CUDA: of a warp
 inline constexpr int least_resident = 512;  // threads; estimate: of blocks of 256, that a multiprocessor must hold
+// Of smaller blocks that a multiprocessor must hold, and need not hold more: threads get the registers that leaves.
+inline constexpr int warps_held = 24;             // warps; bench_gpu: 16 and 32 are slower
+inline constexpr int warps_down_columns = 32;     // warps; bench_gpu: of folds down columns, 24 are slower
+inline constexpr std::int64_t most_waves = 64;    // factor; bench_gpu: blocks, of those that fill the device
 }  // namespace grid
 
 namespace partition {
@@ -329,6 +334,7 @@ inline constexpr std::size_t worth_a_text = 2000;  // characters; bench_nvrtc: s
 inline constexpr std::size_t short_body = 24;      // statements; bench_nvrtc: a longer loop's body is not unrolled
 inline constexpr int most_pointers = 12;  // pointers; estimate: of a GPU's loop, two registers each
 inline constexpr std::int64_t most_predicated = 8;  // iterations; estimate: of a GPU's loop, written out as predicated
+inline constexpr std::int64_t most_stored = 16;  // iterations; bench_gpu: the same of a loop that stores
 inline constexpr int bytes_of_folds = 64; // bytes; estimate: under way in a GPU's thread that folds
 inline constexpr int bytes_of_few = 128;  // bytes; estimate: the same where threads are too few for a GPU
 inline constexpr int most_of_few = 32;    // iterations; estimate: of such a loop, written one after the other

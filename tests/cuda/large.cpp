@@ -89,6 +89,13 @@ TEST(large, positions_in_columns) {
     check_backends(value_of("argmin", argmin(x, dim<0>)), rows(150, columns));
   }
 }
+TEST(large, across_lanes) {
+  for (const std::int64_t columns : {7, 41, 300}) {
+    check_backends(value_of("turned", define<"turned">(j, i) = x(i, j)), rows(150, columns));
+    check_backends(value_of("apart", define<"apart">(j, i) = x(i, j) * x(i, 0_c)), rows(33, columns));
+  }
+  check_backends(value_of("moved", define<"moved">(i, k, j) = v3(i, j, k)), {{"v3", floats(1, {4, 50, 33}, -1, 1)}});
+}
 TEST(large, blocks_of_rows_by_columns) {
   for (const std::int64_t columns : {7, 300}) {
     check_backends(first_order("mean", mean(x, dim<0>), x), rows(150, columns));

@@ -128,6 +128,20 @@ TEST(one_walk, squares_about_a_mean) {
   check_backends(first_order("layer_norm", layer_norm(x), x), far_data(7, 700));
 }
 
+// Of equals, and of what is not a number, the first; -1 of none.
+TEST(one_walk, an_extremum_and_its_place) {
+  for (const std::int64_t rows : {1, 40, 2999}) {
+    const std::int64_t columns = rows == 1 ? 9001 : rows == 40 ? 300 : 41;
+    check(define<"a">(j) = argmax(x, dim<0>)(j), define<"b">(j) = argmin(x, dim<0>)(j), rows, columns);
+    check(define<"a">(i) = argmax(x, dim<1>)(i), define<"b">(i) = argmin(h, dim<1>)(i), rows, columns);
+    check(define<"a">(j) = argmin(d, dim<0>)(j), define<"b">(j) = argmax(h, dim<0>)(j), rows, columns);
+  }
+  std::vector<double> numbers;
+  for (int k = 0; k < 9001; ++k) numbers.push_back((k * 7919) % 30);
+  check_backends(value_of("a", argmax(classes, dim<0>)), {{"classes", integers({9001}, numbers)}});
+  const table none = {{"x", floats(1, {0, 33})}};
+  check_backends(value_of("a", argmax(x, dim<0>)), none);
+}
 TEST(one_walk, many_parts_are_joined_in_steps) {
   const std::string plan = plan_of({{1 << 22, 256}}, logsumexp(x, dim<0>));
   EXPECT_NE(plan.find("partial results, some at a time"), std::string::npos) << plan;
@@ -137,6 +151,7 @@ TEST(one_walk, where_a_walk_is_saved) {
   EXPECT_TRUE(is_one(plan_of({{32768, 32768}}, var(x, dim<1>))));
   EXPECT_TRUE(is_one(plan_of({{262144, 1024}}, layer_norm(x))));
   EXPECT_TRUE(is_one(plan_of({{32768, 32768}}, logsumexp(x, dim<0>))));
+  EXPECT_NE(plan_of({{32768, 32768}}, argmax(x, dim<0>)).find("its place in one walk"), std::string::npos);
   EXPECT_TRUE(is_one(plan_of({{32768, 32768}}, logsumexp(x, dim<1>))));
   EXPECT_TRUE(is_one(plan_of({{32768, 32768}, {32768}}, logsumexp(x, dim<1>), vjp(logsumexp(x, dim<1>), x))));
   EXPECT_TRUE(is_one(plan_of({{262144}, {262144, 1024}}, cross_entropy(x, classes))));

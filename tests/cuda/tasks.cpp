@@ -53,6 +53,17 @@ TEST(tasks, many_parts_of_few_columns_are_joined_in_steps) {
   const emitted e = emitted_for({{1 << 22, 256}}, sum(x, dim<0>));
   EXPECT_NE(e.program.text.find("partial results, some at a time"), std::string::npos) << e.program.text;
 }
+TEST(tasks, what_lies_across_lanes_is_loaded_by_the_line) {
+  const emitted e = emitted_for({{16384, 8192}}, define<"turned">(i, j) = x(j, i));
+  EXPECT_EQ(tiles_of(e.code.launches[0]), 8192 / 16 * 16384 / 32) << "16 columns by a warp of rows";
+  EXPECT_NE(e.text.find("float q0_along[16]"), std::string::npos) << e.text;
+  constexpr auto u = axis<"u">;
+  constexpr auto batches = tensor<"batches", float, 3>;
+  const emitted moved = emitted_for({{64, 512, 1024}}, define<"moved">(u, i, j) = batches(u, j, i));
+  EXPECT_NE(moved.text.find("_along[16]"), std::string::npos) << moved.text;
+  const emitted few = emitted_for({{16384, 8}}, define<"turned">(i, j) = x(j, i));
+  EXPECT_EQ(few.text.find("_along"), std::string::npos) << few.text;
+}
 TEST(tasks, stages_of_the_same_loops_stay_together) {
   const emitted e = emitted_for({{16384, 16384}}, argmax(x, dim<0>));
   EXPECT_EQ(e.program.plan.kernels[0].stages.size(), 2u) << "the extremum of a block and where it is";

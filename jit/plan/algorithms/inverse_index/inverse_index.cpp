@@ -64,11 +64,13 @@ node_id chunks_of(graph& g, const inverse_index_form& l) { return blocks_in(g, t
 
 bool take_repeated(const context& c, stage& s) {
   const auto& [g, known, before] = c;
-  if (known.for_groups() || s.how != way::scatter) return false;
+  if (s.how != way::scatter) return false;
   index_set all;
   for (const node_id idx : s.indices)
     if (idx != s.owned) all.insert(g.ordinal(idx));
   all |= set_of(g, bound_indices(g, s.body));
+  const bool little = known.trips(all) < tuning::tasks::worth_a_launch;
+  if (known.for_groups() && little && !known.call().force_for_tests) return false;
   node_id slow = no_node;
   for_each_node(g, g.arg(s.body, 0), [&](node_id n) {
     if (!is_elementwise(g.kind(n)) || !is_floating(g.type(n)) || !is_slow(g, n) || g.free[n].empty() ||
