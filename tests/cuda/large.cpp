@@ -90,6 +90,9 @@ TEST(large, positions_in_columns) {
   }
 }
 TEST(large, across_lanes) {
+  constexpr auto i = axis<"i">;
+  constexpr auto j = axis<"j">;
+  constexpr auto k = axis<"k">;
   for (const std::int64_t columns : {7, 41, 300}) {
     check_backends(value_of("turned", define<"turned">(j, i) = x(i, j)), rows(150, columns));
     check_backends(value_of("apart", define<"apart">(j, i) = x(i, j) * x(i, 0_c)), rows(33, columns));

@@ -139,7 +139,7 @@ TEST(one_walk, an_extremum_and_its_place) {
   std::vector<double> numbers;
   for (int k = 0; k < 9001; ++k) numbers.push_back((k * 7919) % 30);
   check_backends(value_of("a", argmax(classes, dim<0>)), {{"classes", integers({9001}, numbers)}});
-  const table none = {{"x", floats(1, {0, 33})}};
+  const table none = {{"x", floats(1, {0, 33}, 0, 1)}};
   check_backends(value_of("a", argmax(x, dim<0>)), none);
 }
 TEST(one_walk, many_parts_are_joined_in_steps) {
