@@ -77,6 +77,7 @@ void emit_tiles(function_emitter& f) {
     if (s != f.place.shared.back())
       for (const ir::statement& inner : s->body)
         if (inner.kind == ir::statement_kind::instruct) emit_instruction(f, inner.id);
+  declare_rows(f);
   const ir::statement& last = *f.place.shared.back();
   const bool lanes = last.how_loop == ir::loop_kind::vector;
   if (lanes) begin_lanes(f, last), emit_live_lanes(f, last);
@@ -89,6 +90,8 @@ void emit_threads(function_emitter& f) {
   const int group = f.place.group;
   f.line(cat("constexpr int T = ", group, ";"));
   f.line("const int t = (int)threadIdx.x & (T - 1);");
+  // Of a number less than T the compiler would make an address for each lane.
+  if (!f.place.rows.loops.empty()) f.line("int own = t;"), f.line("asm(\"\" : \"+r\"(own));");
   const std::string mask = cat(group >= 32 ? 0xffffffffu : (1u << group) - 1u, "u");
   f.line(group < 32 ? cat("const u32 group = ", mask, " << (threadIdx.x & 31 & ~(T - 1));")
                    : cat("const u32 group = ", mask, ";"));
@@ -99,7 +102,8 @@ void emit_kernel(function_emitter& f, const launch& l, const std::vector<bool>& 
     throw compile_error("a group beyond a warp is the block: " + l.name);
   find_accumulators(f);
   // Bounds registers, of which those that multiply need all.
-  const int blocks = l.threads >= 256 && !has_mma(f.kernel.body) ? tuning::grid::least_resident / l.threads : 1;
+  const bool full = f.place.rows.registers(f.place.group) > 64;
+  const int blocks = l.threads >= 256 && !has_mma(f.kernel.body) && !full ? tuning::grid::least_resident / l.threads : 1;
   const std::string bounds = blocks > 1 ? cat(l.threads, ", ", blocks) : std::to_string(l.threads);
   f.text +=
       cat("\nextern \"C\" __global__ void __launch_bounds__(", bounds, ") ", l.name, "(const arguments words) {\n");
@@ -239,7 +243,7 @@ struct module_emitter {
                        .kernel = k,
                        .to = to,
                        .words = made,
-                       .place = layout_of(m, k, to, extents),
+                       .place = layout_of(m, k, to, extents, bounds),
                        .text = {},
                        .home = {},
                        .lanes_of = {},

@@ -102,6 +102,8 @@ std::vector<moving_pointer> find_pointers(const function_emitter& f, const ir::s
     const bool loads = s.kind == ir::statement_kind::instruct && f.instruction(s.id).code == ir::opcode::load;
     if (!stores && !loads) continue;
     if (loads && f.made[static_cast<std::size_t>(s.id)]) continue;
+    const register_rows& rows = f.place.rows;
+    if (loads ? rows.loads.contains(s.id) : f.stored_row < 0 && rows.stores.contains(&s)) continue;
     const std::int32_t buffer = stores ? s.target : f.instruction(s.id).target;
     const auto at = place_of(f, loop, buffer, stores ? s.subscripts : f.instruction(s.id).args);
     if (!at || at->step.empty()) continue;

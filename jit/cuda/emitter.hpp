@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <sheaf/jit/cuda/emit.hpp>
+#include <sheaf/jit/cuda/register_rows.hpp>
 
 namespace sheaf::inline v0_1::cuda {
 
@@ -47,12 +48,14 @@ struct layout {
   int run = 1;              // lanes that may lie next to each other in a thread, so that it loads them at once
   bool in_scratch = false;  // locals lie in device memory, else in shared memory
   bool dynamic = false;     // in more of that than a kernel has without asking
+  register_rows rows = {};
   int groups() const { return threads / group; }
   std::int64_t scratch_bytes() const {
     return in_scratch ? (groups() * local_bytes + 255) / 256 * 256 : 0;
   }  // of a block
 };
-layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, call_extents extents);
+layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, call_extents extents,
+                 extent_bounds bounds);
 
 // grid_tiles.cpp. What the host knows of a kernel's bounds: values that are made of constants and extents, as numbers
 // of the call or as all that they may be.
@@ -120,6 +123,7 @@ struct function_emitter {
   int run = 1;  // lanes of the loop around that lie next to each other in a thread: lane l is its run l / run
   bool backward = false;
   bool all_live = false;  // no lane of the loop around is ever dead
+  int stored_row = -1;  // what is stored now
   std::string within = {};  // of an iteration that is written out: whether there is one; empty: there is
 
   const ir::instruction& instruction(ir::value v) const { return kernel.instructions[static_cast<std::size_t>(v)]; }
@@ -139,6 +143,10 @@ struct function_emitter {
   void each(int of_lanes, const std::string& what) {
     const int n = held(of_lanes);
     line(n > 1 ? cat("EACH(", n, ") ", what) : what);
+  }
+  // The register of element k of a row, in a loop that is written out.
+  std::string in_row(int row) const {
+    return cat("r", row, "[c", vector_loop, "_short / ", place.group, " + ", lane_k(lanes), "]");
   }
   std::string lane_k(int of_lanes) const { return held(of_lanes) > 1 ? "k" : "0"; }
   // The number of the lane that element k is.
@@ -202,6 +210,7 @@ bool scans_in_runs(const ir::kernel& k, const ir::block& body, const target& to)
 
 // emit_memory.cpp
 void declare_buffers(function_emitter& f);
+void declare_rows(function_emitter& f);
 void emit_load(function_emitter& f, ir::value id, const std::string& pointer);
 // before, after: do the group's threads meet there, if it is a store that needs it?
 void emit_store(function_emitter& f, const ir::statement& s, bool before = true, bool after = true);
