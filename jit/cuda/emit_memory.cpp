@@ -51,7 +51,8 @@ std::string element_at(function_emitter& f, const std::string& pointer, std::int
       return cat(pointer, "[0]");
     case ir::access::contiguous:
       // Where loops are written out, lanes are constants apart from a pointer of the thread's own.
-      if (!f.place.rows.loops.empty() && f.run == 1) return cat("(", pointer, " + own)[", f.lane_k(f.lanes), " * ", f.place.group, "]");
+      if (!f.place.rows.loops.empty() && f.run == 1)
+        return cat("(", pointer, " + own)[", f.lane_k(f.lanes), " * ", f.place.group, "]");
       return cat(pointer, "[", lane, "]");
     case ir::access::strided:
       return cat(pointer, "[(i64)", lane, " * b", b, "_s", f.buffer(b).rank - 1, "]");
@@ -182,12 +183,12 @@ void load_from_memory(function_emitter& f, ir::value id, const std::string& movi
 
 void emit_load(function_emitter& f, ir::value id, const std::string& moving) {
   const ir::instruction& i = f.instruction(id);
-  if (const auto row = f.place.rows.loads.find(id); row != f.place.rows.loads.end()) {
+  if (const auto row = f.place.rows.loads.find(id); row != f.place.rows.loads.end() && f.beyond == 0) {
     f.line(cat(held_type(i.type), " v", id, "[", f.held(f.lanes), "];"));
     return f.each(f.lanes, cat(f.ref(id), " = ", f.in_row(row->second), ";"));
   }
   load_from_memory(f, id, moving);
-  if (const auto row = f.place.rows.filled_by.find(id); row != f.place.rows.filled_by.end())
+  if (const auto row = f.place.rows.filled_by.find(id); row != f.place.rows.filled_by.end() && f.beyond == 0)
     f.each(f.lanes, cat(f.in_row(row->second), " = ", f.ref(id), ";"));
 }
 void emit_store(function_emitter& f, const ir::statement& s, bool before, bool after) {

@@ -102,8 +102,7 @@ void emit_kernel(function_emitter& f, const launch& l, const std::vector<bool>& 
     throw compile_error("a group beyond a warp is the block: " + l.name);
   find_accumulators(f);
   // Bounds registers, of which those that multiply need all.
-  const bool full = f.place.rows.registers(f.place.group) > 64;
-  const int blocks = l.threads >= 256 && !has_mma(f.kernel.body) && !full ? tuning::grid::least_resident / l.threads : 1;
+  const int blocks = l.threads >= 256 && !has_mma(f.kernel.body) ? tuning::grid::least_resident / l.threads : 1;
   const std::string bounds = blocks > 1 ? cat(l.threads, ", ", blocks) : std::to_string(l.threads);
   f.text +=
       cat("\nextern \"C\" __global__ void __launch_bounds__(", bounds, ") ", l.name, "(const arguments words) {\n");

@@ -1,6 +1,5 @@
 // How a kernel's threads are used: how many share a tile, which loops' iterations are tiles, where locals lie.
 #include <algorithm>
-#include <cstdlib>
 
 #include <sheaf/jit/cuda/emitter.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
@@ -153,11 +152,12 @@ layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, cal
   if (p.local_bytes > little && widest == 1) p.group = 32;
   if (p.single || p.local_bytes > 4 * little) p.group = std::max(most, p.local_bytes > little ? 32 : 1);
   while (p.group >= 32 && 2 * p.group <= most && p.tiles && *p.tiles < enough_threads / p.group) p.group *= 2;
-  static const int enough = std::getenv("ROWS_ENOUGH") ? std::atoi(std::getenv("ROWS_ENOUGH")) : 40;
-  static const int shortest = std::getenv("ROWS_SHORT") ? std::atoi(std::getenv("ROWS_SHORT")) : 16;
-  static const int few = std::getenv("ROWS_FEW") ? std::atoi(std::getenv("ROWS_FEW")) : 4;
-  while (2 * p.group <= most && p.rows.registers(p.group) > enough) p.group *= 2;
-  while (!p.rows.rows.empty() && p.group <= 32 && p.group > shortest && p.rows.registers(p.group / 2) <= few) p.group /= 2;
+  // Rows in registers: threads enough for their registers, and few where a row is short.
+  while (2 * p.group <= most && p.rows.registers(p.group) > tuning::register_rows::enough) p.group *= 2;
+  const bool rows = !p.rows.rows.empty();
+  while (rows && p.group <= 32 && p.group > tuning::register_rows::least_threads &&
+         p.rows.registers(p.group / 2) <= tuning::register_rows::few)
+    p.group /= 2;
   p.threads = p.single || p.group > 32 ? p.group : 128;  // a group beyond a warp is the block
   while (p.tiles && p.threads > std::max(p.group, 32) && *p.tiles < enough_blocks * p.groups()) p.threads /= 2;
   // The rest is for exchange between warps; newer devices keep the last 1024 bytes of a block for themselves. Warps

@@ -1,12 +1,11 @@
 #include <sheaf/jit/cuda/register_rows.hpp>
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 #include <utility>
 
 #include <sheaf/jit/cuda/emitter.hpp>
-
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::cuda {
 
@@ -158,14 +157,16 @@ class finder {
     const auto stores = std::ranges::count_if(
         fill.at->body, [](const ir::statement& s) { return s.kind == ir::statement_kind::store; });
     const auto& place = list.front().subscripts();
-    if (stores != 1 || fill.around.empty() || fill.around.front() != parallel_loop(k_)) return;
+    const bool in_task = !fill.around.empty() && fill.around.front() == parallel_loop(k_);
+    if (stores != 1 || !in_task || fill.block != &fill.around.back()->body) return;
     if (!std::all_of(place.begin(), place.end() - 1, [&](ir::value v) { return is_of(v, fill.around); })) return;
     bool updated = false;
     for (const access& a : list) {
       const auto& around = loop_of(a).around;
-      const bool within = around.size() >= fill.around.size() && std::ranges::equal(fill.around, std::span(around).first(fill.around.size()));
-      if (!within || !same_row(list.front(), a)) return;
-      updated = updated || (a.load != nullptr && around.size() > fill.around.size());
+      const std::size_t depth = fill.around.size();
+      if (around.size() < depth || !std::ranges::equal(fill.around, std::span(around).first(depth))) return;
+      if (!same_row(list.front(), a)) return;
+      updated = updated || (a.load != nullptr && around.size() > depth);
     }
     if (!updated) return;
     const int r = add_row(kind::partial, list.front(), buffer(b).type);
@@ -192,7 +193,8 @@ class finder {
     int r = -1;
     for (std::size_t k = n + 1; k < accesses_.size(); ++k) {
       const access& a = accesses_[k];
-      if (!is_row(a) || loop_of(a).block != loop_of(first).block || a.loop == first.loop || !same_row(first, a)) continue;
+      if (!is_row(a) || a.loop == first.loop || loop_of(a).block != loop_of(first).block) continue;
+      if (!same_row(first, a)) continue;
       if (r < 0) {
         r = add_row(kind::load, first, first.load->type);
         meet(r, first, true);
@@ -218,7 +220,11 @@ class finder {
       if (!high || !high->is_point()) return std::nullopt;
     }
     const auto known = closed_values(m_, k_, extents_).iterations(loop);
-    if (!known || known->is_of_class() || !(*known >= 1) || !(*known <= std::ranges::end(steps)[-1])) return std::nullopt;
+    if (!known || known->is_of_class() || !(*known >= 1)) return std::nullopt;
+    if (!(*known <= std::ranges::end(steps)[-1])) {
+      if (!(*known <= longest)) return std::nullopt;
+      return register_rows::written_loop{longest, true, true};
+    }
     const auto step = std::ranges::find_if(steps, [&](std::int64_t n) { return *known <= n; });
     return register_rows::written_loop{*step, *known == *step};
   }
@@ -265,12 +271,27 @@ void register_rows::drop(int which) {
   });
 }
 
+bool register_rows::shorten(int group, std::int64_t most) {
+  const auto count = static_cast<std::int64_t>(rows.size());
+  const bool long_one = std::ranges::any_of(loops, [](const auto& l) { return l.second.goes_on; });
+  const auto is_load = [](const row& r) { return r.what == kind::load && sheaf::row(r.type).bytes == 4; };
+  if (group < threads_of_long || (long_one && count > 1) || !std::ranges::all_of(rows, is_load)) return false;
+  for (row& r : rows) r.elements = most / count * group;
+  for (auto& [loop, written] : loops) {
+    if (loop->lanes != group) return false;
+    written.exact = written.goes_on || (written.exact && written.iterations > most / count);
+    written.goes_on = true;
+    written.iterations = most / count;
+  }
+  return true;
+}
+
 register_rows find_register_rows(const ir::module& m, const ir::kernel& k, call_extents extents, extent_bounds bounds,
                                  int run, int group) {
   if (extents.empty() || parallel_loop(k) == nullptr) return {};
   register_rows found = finder(m, k, extents, bounds)(run);
-  static const int most = std::getenv("ROWS_MOST") ? std::atoi(std::getenv("ROWS_MOST")) : 64;
-  while (found.registers(group) > most) found.drop(static_cast<int>(found.rows.size()) - 1);
+  while (found.registers(group) > most_registers && !found.shorten(group, most_registers))
+    found.drop(static_cast<int>(found.rows.size()) - 1);
   const auto fits = [&](const auto& loop) { return loop.first->lanes % group == 0; };
   return std::ranges::all_of(found.loops, fits) ? found : register_rows{};
 }

@@ -8,13 +8,6 @@
 
 #include <sheaf/jit/cuda/emit.hpp>
 
-namespace sheaf::inline v0_1::tuning::register_rows {
-// Iterations of a loop that is written out: rounded up to one of these, so that lengths share code.
-inline constexpr std::int64_t steps[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
-inline constexpr std::int64_t most_registers = 64;   // registers; estimate: of a thread's 128, for rows
-inline constexpr std::int64_t enough = 40;           // registers; estimate: more, and the row is shared by more threads
-inline constexpr std::size_t most_statements = 48;   // statements; estimate: of a loop that is written out
-}  // namespace tuning::register_rows
 namespace sheaf::inline v0_1::cuda {
 
 struct register_rows {
@@ -34,7 +27,8 @@ struct register_rows {
   };
   struct written_loop {
     std::int64_t iterations = 0;
-    bool exact = false;  // else at most so many
+    bool exact = false;    // else at most so many
+    bool goes_on = false;  // after those as a loop; exact: it has more
   };
   std::vector<row> rows;
   std::map<const ir::statement*, written_loop> loops;  // vector loops
@@ -45,6 +39,8 @@ struct register_rows {
   // Registers of 4 bytes that a thread of a group of so many has for rows at once.
   std::int64_t registers(int group) const;
   void drop(int row);
+  // Then registers hold the first elements of each row, so many of all rows together. Else false.
+  bool shorten(int group, std::int64_t most);
 };
 // Those that a group of at most so many threads has room for.
 register_rows find_register_rows(const ir::module& m, const ir::kernel& k, call_extents extents, extent_bounds bounds,

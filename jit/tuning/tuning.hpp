@@ -311,6 +311,18 @@ inline constexpr int warp = 32;                          // threads; manual of C
 inline constexpr int least_resident = 512;  // threads; estimate: of blocks of 256, that a multiprocessor must hold
 }  // namespace grid
 
+namespace register_rows {
+// Iterations of a loop that is written out, rounded up to one of these: lengths share code.
+inline constexpr std::int64_t steps[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
+inline constexpr std::int64_t most_registers = 64;  // registers; W8: of the 128 that a thread has, for rows
+inline constexpr std::int64_t enough = 40;          // registers; W8: of more, rows are shared by more threads
+inline constexpr std::int64_t few = 4;              // registers; softmax of 64: of fewer, by less threads than a warp
+inline constexpr int least_threads = 16;            // threads; softmax of 64: of a row, that load two sectors at once
+inline constexpr std::size_t most_statements = 48;  // statements; estimate: of a loop that is written out
+inline constexpr std::int64_t longest = 160;        // iterations; W12: of rows whose rest L2 holds
+inline constexpr int threads_of_long = 256;         // threads; W12: of their groups, two a multiprocessor
+}  // namespace register_rows
+
 namespace partition {
 inline constexpr int least_comparisons = 2;  // comparisons; estimate: of lanes, that are worth a loop without them
 inline constexpr int least_vectors = 4;      // vectors; estimate: of a loop that is worth parts

@@ -91,6 +91,19 @@ int count(const std::string& text, const std::string& part) {
   return n;
 }
 
+// What is first of a row stays, the rest is loaded again.
+TEST(register_rows, part_of_a_row) {
+  constexpr auto i = axis<"i">;
+  constexpr auto j = axis<"j">;
+  constexpr auto k = axis<"k">;
+  constexpr auto apart = define<"apart">(i, j) = x(i, j) - x(i, argmax(k, x(i, k)));
+  for (const std::int64_t columns : {16385, 20000, 32768}) {
+    const std::string text = text_of({{8, columns}}, apart);
+    EXPECT_EQ(count(text, "float r0[64]"), 1) << text;
+    EXPECT_EQ(count(text, "_short = (int)(16384ll)"), 2) << text;
+    check_backends(value_of("apart", apart), {{"x", floats(1, {8, columns}, -3, 3)}});
+  }
+}
 TEST(register_rows, a_row_is_loaded_once) {
   EXPECT_EQ(count(text_of({{262144, 1024}}, layer_norm(x)), "__ldg"), 1);
   EXPECT_EQ(count(text_of({{262144, 8192}}, layer_norm(x)), "__ldg"), 1);
