@@ -191,6 +191,7 @@ void emit_load(function_emitter& f, ir::value id, const std::string& moving) {
   if (const auto row = f.place.rows.filled_by.find(id); row != f.place.rows.filled_by.end() && f.beyond == 0)
     f.each(f.lanes, cat(f.in_row(row->second), " = ", f.ref(id), ";"));
 }
+
 void emit_store(function_emitter& f, const ir::statement& s, bool before, bool after) {
   const ir::buffer& b = f.buffer(s.target);
   if (const auto row = f.place.rows.stores.find(&s); row != f.place.rows.stores.end() && f.stored_row < 0)

@@ -91,7 +91,7 @@ void emit_threads(function_emitter& f) {
   f.line(cat("constexpr int T = ", group, ";"));
   f.line("const int t = (int)threadIdx.x & (T - 1);");
   // Of a number less than T the compiler would make an address for each lane.
-  if (!f.place.rows.loops.empty()) f.line("int own = t;"), f.line("asm(\"\" : \"+r\"(own));");
+  if (!f.place.rows.loops.empty()) f.line("const int own = opaque(t);");
   const std::string mask = cat(group >= 32 ? 0xffffffffu : (1u << group) - 1u, "u");
   f.line(group < 32 ? cat("const u32 group = ", mask, " << (threadIdx.x & 31 & ~(T - 1));")
                    : cat("const u32 group = ", mask, ";"));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <sheaf/jit/cuda/emit.hpp>
+#include <sheaf/jit/cuda/grid_tiles.hpp>
 #include <sheaf/jit/cuda/register_rows.hpp>
 
 namespace sheaf::inline v0_1::cuda {
@@ -56,32 +57,6 @@ struct layout {
 };
 layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, call_extents extents,
                  extent_bounds bounds);
-
-// grid_tiles.cpp. What the host knows of a kernel's bounds: values that are made of constants and extents, as numbers
-// of the call or as all that they may be.
-template <class Number>
-class closed {
- public:
-  closed(const ir::module& m, const ir::kernel& k, std::span<const std::vector<Number>> extents)
-      : m_(m), k_(k), extents_(extents) {}
-  std::optional<Number> operator()(ir::value v) const;
-
- private:
-  const ir::module& m_;
-  const ir::kernel& k_;
-  std::span<const std::vector<Number>> extents_;
-};
-struct closed_values : closed<shapes::amount> {
-  using closed::closed;
-  std::optional<shapes::amount> iterations(const ir::statement& loop) const;
-};
-using closed_intervals = closed<shapes::interval>;
-// The one loop below `loop`, serial or of vectors, whose iterations could be tiles as well: it is all that the body
-// does, its range is the same in each iteration, and its iterations tell each other nothing. Null: there is none.
-const ir::statement* shared_below(const ir::module& m, const ir::kernel& k, const ir::statement& loop);
-
-// How many iterations the loop has at most, whatever the call and the tile; very many where that is not seen.
-std::int64_t most_iterations(const ir::kernel& k, const ir::statement& loop);
 
 struct function_emitter {
   const ir::module& m;

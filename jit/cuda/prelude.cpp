@@ -81,6 +81,8 @@ FN void load_runs(E (&x)[K], const E* p, int rest) {
     }
   }
 }
+// x, of which the compiler knows nothing.
+FN int opaque(int x) { int y; asm("" : "=r"(y) : "0"(x)); return y; }
 template <bool Stream, class E> FN void put(E* p, E x) {
   if (Stream) __stcs(p, x);
   else *p = x;

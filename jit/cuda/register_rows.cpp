@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <utility>
 
-#include <sheaf/jit/cuda/emitter.hpp>
+#include <sheaf/jit/cuda/grid_tiles.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::cuda {
