@@ -48,7 +48,7 @@ bool is_short(const function_emitter& f, const ir::statement& s) {
 
 // The loop's head; its counter is a number of 64 bits whatever counts. step: lanes.
 void open_loop(function_emitter& f, const ir::statement& s, int step) {
-  const std::string c = cat("c", s.loop), low = f.ref(s.low), high = f.ref(s.high);
+  const std::string c = cat("c", s.loop), low = f.low_of(s), high = f.ref(s.high);
   if (s.backward && step > 1)
     return f.open(cat("for (i64 ", c, " = ", high, " > ", low, " ? ", low, " + (((", high, " - ", low, " - 1) & -",
                       step, "ll)) : ", low, " - 1; ", c, " >= ", low, "; ", c, " -= ", step, ")"));
@@ -201,6 +201,7 @@ int unrolled(const function_emitter& f, const ir::statement& s) {
     return of_loops == 0 ? 1 : static_cast<int>(std::clamp<std::int64_t>((32 + of_loops - 1) / of_loops, 1, 4));
   }
   if (f.follows) return std::clamp(4 * loads / f.held(s.lanes), 1, 16);
+  if (f.beyond > 0) return std::clamp(2 * loads / f.held(s.lanes), 1, 16);
   // Shared memory holds few groups as wide: the more each has under way.
   return std::clamp(loads / f.held(s.lanes), 1, f.place.group >= 256 ? 8 : 4);
 }
@@ -251,8 +252,37 @@ void end_lanes(function_emitter& f) {
 
 namespace {
 
+// All iterations that the loop has at most, one after the other: registers hold what it meets.
+void emit_written_lanes(function_emitter& f, const ir::statement& s, const register_rows::written_loop& written) {
+  begin_lanes(f, s);
+  f.all_live = written.exact && (f.all_live || written.goes_on);
+  auto pointers = find_pointers(f, s);
+  declare_pointers(f, pointers);
+  const std::string c = cat("c", s.loop), last = std::to_string((written.iterations - 1) * s.lanes);
+  f.line("_Pragma(\"unroll\")");
+  f.open(cat("for (int ", c, "_short = 0; ", c, "_short < ", written.iterations * s.lanes, "; ", c,
+             "_short += ", s.lanes, ")"));
+  f.line(cat("const i64 ", c, " = ", c, "_short;"));
+  if (!f.all_live) {
+    const std::string left = cat("(int)(", f.ref(s.high), ") - ", c, "_short");
+    const bool ends = written.exact && !written.goes_on;
+    f.line(cat("const int rest = ", ends ? cat(c, "_short < ", last, " ? ", s.lanes, " : ", left) : left, ";"));
+    f.line(cat("bool live[", f.held(s.lanes), "];"));
+    f.each(s.lanes, cat(f.live(), " = ", f.lane(s.lanes), " < rest;"));
+  }
+  emit_block(f, s.body);
+  move_pointers(f, pointers);
+  f.close();
+  end_lanes(f);
+}
+
 // Backward, the vector with dead lanes comes first; its lanes ascend all the same.
 void emit_vector_loop(function_emitter& f, const ir::statement& s) {
+  if (const auto written = f.place.rows.loops.find(&s); written != f.place.rows.loops.end()) {
+    emit_written_lanes(f, s, written->second);
+    if (!written->second.goes_on) return;
+    f.beyond = written->second.iterations * s.lanes;
+  }
   begin_lanes(f, s);
   auto pointers = find_pointers(f, s);
   declare_pointers(f, pointers);
@@ -266,6 +296,7 @@ void emit_vector_loop(function_emitter& f, const ir::statement& s) {
   move_pointers(f, pointers);
   f.close();
   end_lanes(f);
+  f.beyond = 0;
 }
 
 // Does it add to what the group keeps? Then that is complete when all threads have met after it.
@@ -291,6 +322,20 @@ void emit_loop(function_emitter& f, const ir::statement& s) {
     default:
       throw compile_error("loop " + f.kernel.loop_names[static_cast<std::size_t>(s.loop)] +
                           ": this kind has no place here");
+  }
+}
+
+// Partial results that registers held: by the loop that filled them.
+void store_rows(function_emitter& f, const ir::block& body) {
+  for (std::size_t r = 0; r < f.place.rows.rows.size(); ++r) {
+    const register_rows::row& row = f.place.rows.rows[r];
+    if (row.home != &body) continue;
+    f.stored_row = static_cast<int>(r);
+    const ir::statement& fill = *row.in.front();
+    f.open("");
+    emit_written_lanes(f, fill, f.place.rows.loops.at(&fill));
+    f.close();
+    f.stored_row = -1;
   }
 }
 
@@ -344,6 +389,7 @@ void emit_block(function_emitter& f, const ir::block& body) {
       case ir::statement_kind::append:
         throw compile_error("a list of places kept by a mask has no place on a GPU");
     }
+  store_rows(f, body);
   f.here = around;
 }
 

@@ -50,6 +50,9 @@ std::string element_at(function_emitter& f, const std::string& pointer, std::int
     case ir::access::uniform:
       return cat(pointer, "[0]");
     case ir::access::contiguous:
+      // Where loops are written out, lanes are constants apart from a pointer of the thread's own.
+      if (!f.place.rows.loops.empty() && f.run == 1)
+        return cat("(", pointer, " + own)[", f.lane_k(f.lanes), " * ", f.place.group, "]");
       return cat(pointer, "[", lane, "]");
     case ir::access::strided:
       return cat(pointer, "[(i64)", lane, " * b", b, "_s", f.buffer(b).rank - 1, "]");
@@ -120,7 +123,7 @@ void load_runs(function_emitter& f, ir::value id, const std::string& pointer) {
 void store_runs(function_emitter& f, const ir::statement& s) {
   const ir::buffer& b = f.buffer(s.target);
   f.line(cat(stored_type(b.type), " x[", f.held(f.lanes), "];"));
-  f.each(f.lanes, cat("x[k] = ", to_memory(b.type, f.ref(s.stored)), ";"));
+  f.each(f.lanes, cat("x[k] = ", to_memory(b.type, f.stored_row < 0 ? f.ref(s.stored) : f.in_row(f.stored_row)), ";"));
   if (f.by_thread(s.target))
     f.line("store_own<T>(p, x);");
   else if (f.stores_at_place.contains(&s))
@@ -136,10 +139,18 @@ void declare_buffers(function_emitter& f) {
   for (std::int32_t id = 0; id < static_cast<std::int32_t>(f.m.buffers.size()); ++id) {
     const auto n = static_cast<std::size_t>(id);
     if (!f.loaded[n] && !f.stored[n]) continue;
-    if (f.buffer(id).where == ir::role::local)
-      declare_local(f, id);
-    else
+    if (f.buffer(id).where == ir::role::local) {
+      if (!f.place.rows.holds(id)) declare_local(f, id);
+    } else {
       declare_slot(f, id);
+    }
+  }
+}
+
+void declare_rows(function_emitter& f) {
+  for (std::size_t r = 0; r < f.place.rows.rows.size(); ++r) {
+    const register_rows::row& row = f.place.rows.rows[r];
+    f.line(cat(held_type(row.type), " r", r, "[", row.elements / f.place.group, "];"));
   }
 }
 
@@ -148,7 +159,9 @@ bool meets(const function_emitter& f, const ir::statement& store) {
   return f.place.group > 1 && f.loaded[b] && !f.scratch_row[b] && !store.adds;
 }
 
-void emit_load(function_emitter& f, ir::value id, const std::string& moving) {
+namespace {
+
+void load_from_memory(function_emitter& f, ir::value id, const std::string& moving) {
   const ir::instruction& i = f.instruction(id);
   const ir::buffer& b = f.buffer(i.target);
   const bool constant = f.is_constant(i.target) && !f.loaded_along.contains(id);
@@ -166,8 +179,23 @@ void emit_load(function_emitter& f, ir::value id, const std::string& moving) {
   f.each(f.lanes, cat(f.ref(id), " = ", value, ";"));
 }
 
+}  // namespace
+
+void emit_load(function_emitter& f, ir::value id, const std::string& moving) {
+  const ir::instruction& i = f.instruction(id);
+  if (const auto row = f.place.rows.loads.find(id); row != f.place.rows.loads.end() && f.beyond == 0) {
+    f.line(cat(held_type(i.type), " v", id, "[", f.held(f.lanes), "];"));
+    return f.each(f.lanes, cat(f.ref(id), " = ", f.in_row(row->second), ";"));
+  }
+  load_from_memory(f, id, moving);
+  if (const auto row = f.place.rows.filled_by.find(id); row != f.place.rows.filled_by.end() && f.beyond == 0)
+    f.each(f.lanes, cat(f.in_row(row->second), " = ", f.ref(id), ";"));
+}
+
 void emit_store(function_emitter& f, const ir::statement& s, bool before, bool after) {
   const ir::buffer& b = f.buffer(s.target);
+  if (const auto row = f.place.rows.stores.find(&s); row != f.place.rows.stores.end() && f.stored_row < 0)
+    return f.each(f.lanes, cat(f.in_row(row->second), " = ", f.ref(s.stored), ";"));
   const bool shared = meets(f, s);
   const bool laned = s.how != ir::access::uniform;
   if (shared && before) f.line("MEET;");
@@ -177,7 +205,7 @@ void emit_store(function_emitter& f, const ir::statement& s, bool before, bool a
              moving == f.pointer_of.end() ? base_of(f, s.target, s.subscripts) : moving->second, ";"));
   const bool whole = moving != f.pointer_of.end() && moves_whole(f, s.target, s.how);
   const std::string at = whole ? "p[0]" : element_at(f, "p", s.target, s.subscripts, s.how, {});
-  const std::string stored = to_memory(b.type, f.ref(s.stored));
+  const std::string stored = to_memory(b.type, f.stored_row < 0 ? f.ref(s.stored) : f.in_row(f.stored_row));
   std::string when = condition(f, s.mask, s.how);
   if (!laned && f.place.group > 1) when = when.empty() ? "t == 0" : cat("t == 0 && ", when);
   const std::string store = s.adds                    ? cat("add_at(&", at, ", ", stored, ");")

@@ -77,6 +77,7 @@ void emit_tiles(function_emitter& f) {
     if (s != f.place.shared.back())
       for (const ir::statement& inner : s->body)
         if (inner.kind == ir::statement_kind::instruct) emit_instruction(f, inner.id);
+  declare_rows(f);
   const ir::statement& last = *f.place.shared.back();
   const bool lanes = last.how_loop == ir::loop_kind::vector;
   if (lanes) begin_lanes(f, last), emit_live_lanes(f, last);
@@ -89,6 +90,8 @@ void emit_threads(function_emitter& f) {
   const int group = f.place.group;
   f.line(cat("constexpr int T = ", group, ";"));
   f.line("const int t = (int)threadIdx.x & (T - 1);");
+  // Of a number less than T the compiler would make an address for each lane.
+  if (!f.place.rows.loops.empty()) f.line("const int own = opaque(t);");
   const std::string mask = cat(group >= 32 ? 0xffffffffu : (1u << group) - 1u, "u");
   f.line(group < 32 ? cat("const u32 group = ", mask, " << (threadIdx.x & 31 & ~(T - 1));")
                    : cat("const u32 group = ", mask, ";"));
@@ -135,12 +138,13 @@ bool scans_slices(const function_emitter& f, const ir::block& body) {
 }
 
 // So many blocks a multiprocessor must hold, and more need not: threads get the registers that leaves, without which
-// the compiler puts loads behind what comes before them, one latency after the other. Those that multiply need all.
+// the compiler puts loads behind what comes before them, one latency after the other. Those that multiply, or hold rows,
+// need all.
 int resident_blocks(const function_emitter& f, int threads) {
   namespace sizes = tuning::grid;
   if (has_mma(f.kernel.body)) return 1;
   if (threads >= 256) return sizes::least_resident / threads;
-  if (f.place.group < sizes::warp || scans_slices(f, f.kernel.body) || sums_windows(f)) return 1;
+  if (f.place.group < sizes::warp || !f.place.rows.rows.empty() || scans_slices(f, f.kernel.body) || sums_windows(f)) return 1;
   return (folds_columns(f) ? sizes::warps_down_columns : sizes::warps_held) * sizes::warp / threads;
 }
 
@@ -288,7 +292,7 @@ struct module_emitter {
                        .kernel = k,
                        .to = to,
                        .words = made,
-                       .place = layout_of(m, k, to, extents),
+                       .place = layout_of(m, k, to, extents, bounds),
                        .text = {},
                        .home = {},
                        .lanes_of = {},

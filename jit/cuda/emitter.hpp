@@ -10,6 +10,8 @@
 #include <vector>
 
 #include <sheaf/jit/cuda/emit.hpp>
+#include <sheaf/jit/cuda/grid_tiles.hpp>
+#include <sheaf/jit/cuda/register_rows.hpp>
 
 namespace sheaf::inline v0_1::cuda {
 
@@ -47,38 +49,14 @@ struct layout {
   int run = 1;              // lanes that may lie next to each other in a thread, so that it loads them at once
   bool in_scratch = false;  // locals lie in device memory, else in shared memory
   bool dynamic = false;     // in more of that than a kernel has without asking
+  register_rows rows = {};
   int groups() const { return threads / group; }
   std::int64_t scratch_bytes() const {
     return in_scratch ? (groups() * local_bytes + 255) / 256 * 256 : 0;
   }  // of a block
 };
-layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, call_extents extents);
-
-// grid_tiles.cpp. What the host knows of a kernel's bounds: values that are made of constants and extents, as numbers
-// of the call or as all that they may be.
-template <class Number>
-class closed {
- public:
-  closed(const ir::module& m, const ir::kernel& k, std::span<const std::vector<Number>> extents)
-      : m_(m), k_(k), extents_(extents) {}
-  std::optional<Number> operator()(ir::value v) const;
-
- private:
-  const ir::module& m_;
-  const ir::kernel& k_;
-  std::span<const std::vector<Number>> extents_;
-};
-struct closed_values : closed<shapes::amount> {
-  using closed::closed;
-  std::optional<shapes::amount> iterations(const ir::statement& loop) const;
-};
-using closed_intervals = closed<shapes::interval>;
-// The one loop below `loop`, serial or of vectors, whose iterations could be tiles as well: it is all that the body
-// does, its range is the same in each iteration, and its iterations tell each other nothing. Null: there is none.
-const ir::statement* shared_below(const ir::module& m, const ir::kernel& k, const ir::statement& loop);
-
-// How many iterations the loop has at most, whatever the call and the tile; very many where that is not seen.
-std::int64_t most_iterations(const ir::kernel& k, const ir::statement& loop);
+layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, call_extents extents,
+                 extent_bounds bounds);
 
 struct function_emitter {
   const ir::module& m;
@@ -121,6 +99,9 @@ struct function_emitter {
   int run = 1;  // lanes of the loop around that lie next to each other in a thread: lane l is its run l / run
   bool backward = false;
   bool all_live = false;  // no lane of the loop around is ever dead
+  int stored_row = -1;  // what is stored now
+  std::int64_t beyond = 0;  // rows in registers, in the loop around: where its first iteration is
+  std::string low_of(const ir::statement& loop) const { return beyond > 0 ? cat(beyond, "ll") : ref(loop.low); }
   std::string within = {};  // of an iteration that is written out: whether there is one; empty: there is
 
   const ir::instruction& instruction(ir::value v) const { return kernel.instructions[static_cast<std::size_t>(v)]; }
@@ -140,6 +121,10 @@ struct function_emitter {
   void each(int of_lanes, const std::string& what) {
     const int n = held(of_lanes);
     line(n > 1 ? cat("EACH(", n, ") ", what) : what);
+  }
+  // The register of element k of a row, in a loop that is written out.
+  std::string in_row(int row) const {
+    return cat("r", row, "[c", vector_loop, "_short / ", place.group, " + ", lane_k(lanes), "]");
   }
   std::string lane_k(int of_lanes) const { return held(of_lanes) > 1 ? "k" : "0"; }
   // The number of the lane that element k is.
@@ -206,6 +191,7 @@ bool scans_in_runs(const ir::kernel& k, const ir::block& body, const target& to)
 
 // emit_memory.cpp
 void declare_buffers(function_emitter& f);
+void declare_rows(function_emitter& f);
 void emit_load(function_emitter& f, ir::value id, const std::string& pointer);
 // before, after: do the group's threads meet there, if it is a store that needs it?
 void emit_store(function_emitter& f, const ir::statement& s, bool before = true, bool after = true);

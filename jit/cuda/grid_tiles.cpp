@@ -1,9 +1,8 @@
-// What the host knows of a kernel's loops: how many iterations they have, or have at most, and which of them may be
-// tiles.
+#include <sheaf/jit/cuda/grid_tiles.hpp>
+
 #include <algorithm>
 
 #include <sheaf/dsl/graph/make.hpp>
-#include <sheaf/jit/cuda/emitter.hpp>
 #include <sheaf/jit/plan/shape_facts.hpp>
 
 namespace sheaf::inline v0_1::cuda {

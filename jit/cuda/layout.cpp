@@ -108,7 +108,8 @@ void place_locals(const ir::module& m, const ir::kernel& k, int lanes, layout& p
   std::vector<bool> touched(m.buffers.size());
   find_touched(k, k.body, touched);
   for (std::size_t b = 0; b < m.buffers.size(); ++b) {
-    if (!touched[b] || m.buffers[b].where != ir::role::local) continue;
+    const bool in_registers = p.rows.holds(static_cast<std::int32_t>(b));
+    if (!touched[b] || m.buffers[b].where != ir::role::local || in_registers) continue;
     p.offsets[b] = p.local_bytes;
     const std::int64_t elements = (m.buffers[b].elements + lanes - 1) / lanes * lanes;
     p.local_bytes += (elements * row(m.buffers[b].type).bytes + 15) / 16 * 16;
@@ -135,20 +136,28 @@ void share_loops(const ir::module& m, const ir::kernel& k, call_extents extents,
 
 }  // namespace
 
-layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, call_extents extents) {
+layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, call_extents extents,
+                 extent_bounds bounds) {
   layout p;
   share_loops(m, k, extents, p);
   p.run = longest_run(m, k, to);
   int widest = 1, most = 256;
   find_loops(k.body, widest, most);
-  place_locals(m, k, scans_in_runs(k, k.body, to) || p.run > 1 ? widest : 1, p);
   most = std::min(most, widest);
   // Between warps they would wait at each iteration.
   if (scans_in_runs(k, k.body, to) || takes_places(k)) most = std::min(most, 32);
+  p.rows = find_register_rows(m, k, extents, bounds, p.run, most);
+  place_locals(m, k, scans_in_runs(k, k.body, to) || p.run > 1 ? widest : 1, p);
   p.group = std::min(widest, 32);
   if (p.local_bytes > little && widest == 1) p.group = 32;
   if (p.single || p.local_bytes > 4 * little) p.group = std::max(most, p.local_bytes > little ? 32 : 1);
   while (p.group >= 32 && 2 * p.group <= most && p.tiles && *p.tiles < enough_threads / p.group) p.group *= 2;
+  // Rows in registers: threads enough for their registers, and few where a row is short.
+  while (2 * p.group <= most && p.rows.registers(p.group) > tuning::register_rows::enough) p.group *= 2;
+  const bool rows = !p.rows.rows.empty();
+  while (rows && p.group <= 32 && p.group > tuning::register_rows::least_threads &&
+         p.rows.registers(p.group / 2) <= tuning::register_rows::few)
+    p.group /= 2;
   p.threads = p.single || p.group > 32 ? p.group : 128;  // a group beyond a warp is the block
   while (p.tiles && p.threads > std::max(p.group, 32) && *p.tiles < enough_blocks * p.groups()) p.threads /= 2;
   // The rest is for exchange between warps; newer devices keep the last 1024 bytes of a block for themselves. Warps

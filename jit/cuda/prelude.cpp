@@ -93,6 +93,8 @@ template <class E, int K> FN void load_along(E (&x)[K], const E* p, int rest) {
     EACH(K) x[k] = k < rest ? loaded<true>(p + k) : (E)0;
   }
 }
+// x, of which the compiler knows nothing.
+FN int opaque(int x) { int y; asm("" : "=r"(y) : "0"(x)); return y; }
 template <bool Stream, class E> FN void put(E* p, E x) {
   if (Stream) __stcs(p, x);
   else *p = x;

@@ -1,0 +1,49 @@
+// Rows that stay in registers: what several vector loops of a tile meet at the same place, where each thread meets what
+// it met itself. The loops are written out, so that an element's register is known. See docs/gpu-kernels.md; shown by
+// tests/cuda/register_rows.cpp.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include <sheaf/jit/cuda/emit.hpp>
+
+namespace sheaf::inline v0_1::cuda {
+
+struct register_rows {
+  enum class kind : std::uint8_t {
+    partial,  // a row of a workspace that a loop fills, others of the tile update, and that is stored after them
+    local,    // a local buffer
+    load,     // what the first of the loops loads, and others would again
+  };
+  struct row {
+    kind what;
+    std::int32_t buffer;
+    element type;
+    int first, last;                      // of the loops that meet it, by their places in the kernel
+    std::vector<const ir::statement*> in = {};  // these loops
+    const ir::block* home = nullptr;      // partial: the block that it is stored at the end of
+    std::int64_t elements = 0;            // at most, a multiple of the lanes
+  };
+  struct written_loop {
+    std::int64_t iterations = 0;
+    bool exact = false;    // else at most so many
+    bool goes_on = false;  // after those as a loop; exact: it has more
+  };
+  std::vector<row> rows;
+  std::map<const ir::statement*, written_loop> loops;  // vector loops
+  std::map<ir::value, int> filled_by, loads;           // loads that a row takes, and those of it; by row
+  std::map<const ir::statement*, int> stores;          // into a row
+
+  bool holds(std::int32_t buffer) const;  // instead of memory
+  // Registers of 4 bytes that a thread of a group of so many has for rows at once.
+  std::int64_t registers(int group) const;
+  void drop(int row);
+  // Then registers hold the first elements of each row, so many of all rows together. Else false.
+  bool shorten(int group, std::int64_t most);
+};
+// Those that a group of at most so many threads has room for.
+register_rows find_register_rows(const ir::module& m, const ir::kernel& k, call_extents extents, extent_bounds bounds,
+                                 int run, int group);
+
+}  // namespace sheaf::inline v0_1::cuda
