@@ -16,6 +16,7 @@ namespace {
 
 constexpr int common_words = 4;           // those that are no slot's
 constexpr std::int64_t most_words = 500;  // a parameter may have 4 KB
+constexpr int most_folds = 64;            // of a thread that has 128 registers
 
 void emit_locals(function_emitter& f) {
   const layout& p = f.place;
@@ -26,8 +27,9 @@ void emit_locals(function_emitter& f) {
   else if (p.group == 1)
     f.line(cat("alignas(16) u8 locals[", p.local_bytes, "];"));
   else {
+    const int aligned = multiplies_by_warpgroups(f.kernel.body) ? 1024 : 16;
     f.line(p.dynamic ? cat("DYNAMIC_SHARED(", p.groups() * p.local_bytes, ");")
-                     : cat("__shared__ __align__(16) u8 shared[", p.groups() * p.local_bytes, "];"));
+                     : cat("__shared__ __align__(", aligned, ") u8 shared[", p.groups() * p.local_bytes, "];"));
     f.line(cat("u8* const locals = shared + ", share, ";"));
   }
 }
@@ -98,8 +100,12 @@ void emit_kernel(function_emitter& f, const launch& l, const std::vector<bool>& 
   if (f.place.group > 32 && f.place.group != l.threads)
     throw compile_error("a group beyond a warp is the block: " + l.name);
   find_accumulators(f);
-  // Bounds registers, of which those that multiply need all.
-  const int blocks = l.threads >= 256 && !has_mma(f.kernel.body) ? tuning::grid::least_resident / l.threads : 1;
+  // Bounds registers, of which those that multiply, or fold many results, need all.
+  const auto folds = std::count_if(f.kernel.instructions.begin(), f.kernel.instructions.end(), [](const auto& i) {
+    return i.code == ir::opcode::accumulator && i.vector;
+  });
+  const bool needs_all = has_mma(f.kernel.body) || folds > most_folds;
+  const int blocks = l.threads >= 256 && !needs_all ? tuning::grid::least_resident / l.threads : 1;
   const std::string bounds = blocks > 1 ? cat(l.threads, ", ", blocks) : std::to_string(l.threads);
   f.text +=
       cat("\nextern \"C\" __global__ void __launch_bounds__(", bounds, ") ", l.name, "(const arguments words) {\n");
@@ -327,9 +333,14 @@ source emit(const ir::module& m, const target& to, call_extents extents, extent_
   e.close();
   source s = std::move(e.made);
   s.arrivals = std::max(s.arrivals, e.arrivals_elsewhere);
-  const bool mma = std::any_of(m.kernels.begin(), m.kernels.end(), [](const auto& k) { return has_mma(k.body); });
+  const auto some = [&](auto has) {
+    return std::any_of(m.kernels.begin(), m.kernels.end(), [&](const auto& k) { return has(k.body); });
+  };
+  const bool mma = some(has_mma), warpgroups = some(multiplies_by_warpgroups);
+  const std::string of_tiles = cat(some(has_copies) || mma ? prelude_copies : "", mma ? prelude_mma : "",
+                                   warpgroups ? prelude_warpgroup : "");
   const std::string begin = cat(prelude_types, "#define F64_FROM ", numerics::folded_in_f64, "\n", prelude_groups,
-                                mma ? prelude_mma : "", "#define MEET meet<T>(group)\n",
+                                of_tiles, "#define MEET meet<T>(group)\n",
                                 s.by_pointer ? std::string("struct arguments { const i64* w; };\n")
                                              : cat("struct arguments { i64 w[", s.words, "]; };\n"),
                                 own_folds(m));
