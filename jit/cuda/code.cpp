@@ -29,7 +29,7 @@ std::string key_prefix(const device::device_context& where) {
   std::string key = "sheaf gpu code " + std::to_string(SHEAF_CUDA_FINGERPRINT) + "\n" +
                     device::compiler_identity(device::driver().version) + "\n";
   for (const char* option : cuda::compile_options) key += std::string(option) + " ";
-  return key + where.about().architecture() + "\n";
+  return key + where.about().code_architecture() + "\n";
 }
 
 device_code from_disk(device::device_context& where, const std::string& key) {
@@ -45,12 +45,12 @@ device_code from_disk(device::device_context& where, const std::string& key) {
 
 std::vector<unsigned char> compiled(device::device_context& where, const std::string& text, const std::string& name) {
   const auto start = clock::now();
-  auto cubin = device::compile_source(text, name + ".cu", where.about().architecture(),
+  auto cubin = device::compile_source(text, name + ".cu", where.about().code_architecture(),
                                       {std::begin(cuda::compile_options), std::end(cuda::compile_options)},
                                       device::driver().version);
   const double ms = std::chrono::duration<double, std::milli>(clock::now() - start).count();
   runtime::debug_line(
-      2, "compiled " + name + " for " + where.about().architecture() + " in " + std::to_string(ms) + " ms");
+      2, "compiled " + name + " for " + where.about().code_architecture() + " in " + std::to_string(ms) + " ms");
   return cubin;
 }
 

@@ -381,7 +381,7 @@ void emit_block(function_emitter& f, const ir::block& body) {
         break;
       }
       case ir::statement_kind::await:
-        emit_await(f);
+        emit_await(f, s);
         break;
       case ir::statement_kind::mma:
         emit_mma(f, s);

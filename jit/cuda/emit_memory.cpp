@@ -179,6 +179,22 @@ void load_from_memory(function_emitter& f, ir::value id, const std::string& movi
   f.each(f.lanes, cat(f.ref(id), " = ", value, ";"));
 }
 
+// Two neighbours in memory are stored at once where they begin at a multiple of their bytes.
+void emit_pair(function_emitter& f, const ir::statement& s) {
+  const ir::buffer& b = f.buffer(s.target);
+  const std::string name = cat("w", f.pairs_made), stored = to_memory(b.type, f.ref(s.stored));
+  if (f.in_pair) {
+    f.line(cat("store_pair(", name, "_at, ", name, ", ", stored, ");"));
+    ++f.pairs_made;
+  } else {
+    const std::string base = cat("(", base_of(f, s.target, s.subscripts), ")");
+    f.line(cat(stored_type(b.type), "* const ", name, "_at = &",
+               element_at(f, base, s.target, s.subscripts, s.how, {}), ";"));
+    f.line(cat("const ", stored_type(b.type), " ", name, " = ", stored, ";"));
+  }
+  f.in_pair = !f.in_pair;
+}
+
 }  // namespace
 
 void emit_load(function_emitter& f, ir::value id, const std::string& moving) {
@@ -193,6 +209,9 @@ void emit_load(function_emitter& f, ir::value id, const std::string& moving) {
 }
 
 void emit_store(function_emitter& f, const ir::statement& s, bool before, bool after) {
+  if (s.pairs && f.all_live && f.held(f.lanes) == 1 && row(f.buffer(s.target).type).bytes <= 4 &&
+      !meets(f, s))
+    return emit_pair(f, s);
   const ir::buffer& b = f.buffer(s.target);
   if (const auto row = f.place.rows.stores.find(&s); row != f.place.rows.stores.end() && f.stored_row < 0)
     return f.each(f.lanes, cat(f.in_row(row->second), " = ", f.ref(s.stored), ";"));

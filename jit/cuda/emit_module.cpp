@@ -16,6 +16,7 @@ namespace {
 
 constexpr int common_words = 4;           // those that are no slot's
 constexpr std::int64_t most_words = 500;  // a parameter may have 4 KB
+constexpr int most_folds = 64;            // of a thread that has 128 registers
 
 void emit_locals(function_emitter& f) {
   const layout& p = f.place;
@@ -26,8 +27,9 @@ void emit_locals(function_emitter& f) {
   else if (p.group == 1)
     f.line(cat("alignas(16) u8 locals[", p.local_bytes, "];"));
   else {
+    const int aligned = multiplies_by_warpgroups(f.kernel.body) ? 1024 : 16;
     f.line(p.dynamic ? cat("DYNAMIC_SHARED(", p.groups() * p.local_bytes, ");")
-                     : cat("__shared__ __align__(16) u8 shared[", p.groups() * p.local_bytes, "];"));
+                     : cat("__shared__ __align__(", aligned, ") u8 shared[", p.groups() * p.local_bytes, "];"));
     f.line(cat("u8* const locals = shared + ", share, ";"));
   }
 }
@@ -138,13 +140,17 @@ bool scans_slices(const function_emitter& f, const ir::block& body) {
 }
 
 // So many blocks a multiprocessor must hold, and more need not: threads get the registers that leaves, without which
-// the compiler puts loads behind what comes before them, one latency after the other. Those that multiply, or hold rows,
-// need all.
+// the compiler puts loads behind what comes before them, one latency after the other. Those that multiply, fold many
+// results, or hold rows, need all.
 int resident_blocks(const function_emitter& f, int threads) {
   namespace sizes = tuning::grid;
-  if (has_mma(f.kernel.body)) return 1;
+  const auto folds = std::ranges::count_if(f.kernel.instructions, [](const ir::instruction& i) {
+    return i.code == ir::opcode::accumulator && i.vector;
+  });
+  if (has_mma(f.kernel.body) || folds > most_folds) return 1;
   if (threads >= 256) return sizes::least_resident / threads;
-  if (f.place.group < sizes::warp || !f.place.rows.rows.empty() || scans_slices(f, f.kernel.body) || sums_windows(f)) return 1;
+  const bool holds = f.place.group < sizes::warp || !f.place.rows.rows.empty();
+  if (holds || scans_slices(f, f.kernel.body) || sums_windows(f)) return 1;
   return (folds_columns(f) ? sizes::warps_down_columns : sizes::warps_held) * sizes::warp / threads;
 }
 
@@ -380,9 +386,14 @@ source emit(const ir::module& m, const target& to, call_extents extents, extent_
   e.close();
   source s = std::move(e.made);
   s.arrivals = std::max(s.arrivals, e.arrivals_elsewhere);
-  const bool mma = std::any_of(m.kernels.begin(), m.kernels.end(), [](const auto& k) { return has_mma(k.body); });
+  const auto some = [&](auto has) {
+    return std::any_of(m.kernels.begin(), m.kernels.end(), [&](const auto& k) { return has(k.body); });
+  };
+  const bool mma = some(has_mma), warpgroups = some(multiplies_by_warpgroups);
+  const std::string of_tiles = cat(some(has_copies) || mma ? prelude_copies : "", mma ? prelude_mma : "",
+                                   warpgroups ? prelude_warpgroup : "");
   const std::string begin = cat(prelude_types, "#define F64_FROM ", numerics::folded_in_f64, "\n", prelude_groups,
-                                mma ? prelude_mma : "", "#define MEET meet<T>(group)\n",
+                                of_tiles, "#define MEET meet<T>(group)\n",
                                 s.by_pointer ? std::string("struct arguments { const i64* w; };\n")
                                              : cat("struct arguments { i64 w[", s.words, "]; };\n"),
                                 own_folds(m));

@@ -21,7 +21,9 @@ struct compile_error : std::runtime_error {
 
 extern const char* const prelude_types;
 extern const char* const prelude_groups;
+extern const char* const prelude_copies;
 extern const char* const prelude_mma;
+extern const char* const prelude_warpgroup;
 
 template <class... Part>
 std::string cat(const Part&... part) {
@@ -92,6 +94,8 @@ struct function_emitter {
   std::map<const ir::statement*, std::string> pointer_of = {};  // of loads and stores in the loops around
   int pointers_made = 0;
   std::set<ir::value> loaded_along = {};  // with those of the iterations after it, before their loop
+  int pairs_made = 0;     // of stores
+  bool in_pair = false;   // the first of two is held until the second
   call_extents extents = {};
   extent_bounds bounds = {};
 
@@ -199,9 +203,11 @@ void emit_store(function_emitter& f, const ir::statement& s, bool before = true,
 bool meets(const function_emitter& f, const ir::statement& store);
 
 // emit_mma.cpp
+bool has_copies(const ir::block& body);
 bool has_mma(const ir::block& body);
+bool multiplies_by_warpgroups(const ir::block& body);
 void emit_copies(function_emitter& f, std::span<const ir::statement> copies);
-void emit_await(function_emitter& f);
+void emit_await(function_emitter& f, const ir::statement& s);
 void emit_mma(function_emitter& f, const ir::statement& s);
 
 // emit_reduce.cpp

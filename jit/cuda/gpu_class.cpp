@@ -18,8 +18,13 @@ namespace device = runtime::cuda;
 using device::device_context;
 using device::driver;
 
-plan::call_facts a_gpu(const options& overrides, bool explains) {
-  return {.inputs = {}, .unit_outputs = {}, .gpu = true, .overrides = overrides, .explains = explains};
+plan::call_facts a_gpu(const device_context& where, const options& overrides, bool explains) {
+  return {.inputs = {},
+          .unit_outputs = {},
+          .gpu = true,
+          .overrides = overrides,
+          .explains = explains,
+          .warpgroups = where.about().has_warpgroups()};
 }
 
 }  // namespace
@@ -29,7 +34,7 @@ gpu_class::gpu_class(const graph& g, const call_class& arguments, const options&
       context_(device_context::of(ordinal)),
       g_(g),
       overrides_(overrides),
-      own_(std::make_shared<arranged_program>(g, arguments, a_gpu(overrides, false),
+      own_(std::make_shared<arranged_program>(g, arguments, a_gpu(context_, overrides, false),
                                               amounts_of(g, arguments, decided_))),
       made_(own_) {
   emit(arguments, amounts_of(g, arguments, decided_));
@@ -211,7 +216,7 @@ void gpu_class::fail_from(const lane& l, std::int64_t ticket, std::int64_t ordin
 
 arranged_program gpu_class::planned_anew(const call_class& arguments) const {
   shapes::decisions anew(decided_.exact());
-  return arranged_program(g_, arguments, a_gpu(overrides_, true), amounts_of(g_, arguments, anew));
+  return arranged_program(g_, arguments, a_gpu(context_, overrides_, true), amounts_of(g_, arguments, anew));
 }
 
 std::string gpu_class::plan(const call_class& arguments, std::span<const unsigned> blocks) const {

@@ -161,10 +161,12 @@ layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, cal
   p.threads = p.single || p.group > 32 ? p.group : 128;  // a group beyond a warp is the block
   while (p.tiles && p.threads > std::max(p.group, 32) && *p.tiles < enough_blocks * p.groups()) p.threads /= 2;
   // The rest is for exchange between warps; newer devices keep the last 1024 bytes of a block for themselves. Warps
-  // that multiply exchange nothing, and ask for what every device gives.
-  const bool multiplies = has_mma(k.body);
-  const std::int64_t room = to.shared_bytes - (p.group > 32 && !multiplies ? 16 << 10 : 1 << 10);
-  p.dynamic = multiplies && p.local_bytes > room && p.local_bytes <= tuning::group_tile::most_asked_for;
+  // that multiply exchange nothing, and ask for what every device gives; nor do those that fold what they copied.
+  const bool multiplies = has_mma(k.body), exchanges = !multiplies && !has_copies(k.body);
+  const std::int64_t room = to.shared_bytes - (p.group > 32 && exchanges ? 16 << 10 : 1 << 10);
+  const std::int64_t most_asked_for =
+      multiplies_by_warpgroups(k.body) ? tuning::group_tile::most_of_warpgroups : tuning::group_tile::most_asked_for;
+  p.dynamic = p.group > 32 && !exchanges && p.local_bytes > room && p.local_bytes <= most_asked_for;
   if (p.local_bytes > 0 && p.group > 1 && !p.dynamic) {
     while (p.threads > std::max(p.group, 32) && p.groups() * p.local_bytes > room) p.threads /= 2;
     p.in_scratch = p.groups() * p.local_bytes > room;

@@ -6,39 +6,64 @@
 
 namespace sheaf::inline v0_1::cuda {
 
-const char* const prelude_mma = R"(
+const char* const prelude_copies = R"(
 #if !defined(SHEAF_EMULATED) && __CUDA_ARCH__ >= 800
 #define COPIES_BEHIND 1
 #endif
 #ifdef SHEAF_EMULATED
-#define DYNAMIC_SHARED(n) __shared__ __align__(16) u8 shared[n]
+#define DYNAMIC_SHARED(n) __shared__ __align__(1024) u8 shared[n]
 #else
-#define DYNAMIC_SHARED(n) extern __shared__ __align__(16) u8 shared[]
+#define DYNAMIC_SHARED(n) extern __shared__ __align__(1024) u8 shared[]
 FN u32 in_shared(const void* p) { return (u32)__cvta_generic_to_shared(p); }
 #endif
-// Eight halves, of which those from `live` on are 0: these, and runs that begin anywhere, are copied one by one.
-FN bool is_whole_run(const u16* from, i64 live) { return (live >= 8) & ((u64)from % 16 == 0); }
-FN void copy_whole_run(u16* to, const u16* from) {
+// 16 bytes, of which elements from `live` on are 0: these, and runs that begin anywhere, are copied one by one.
+template <class E> FN void copy_whole_run(E* to, const E* from) {
 #if defined(SHEAF_EMULATED)
-  sheaf_copy_behind(to, from);
+  sheaf_copy_behind(to, from, 16);
 #elif defined(COPIES_BEHIND)
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(in_shared(to)), "l"(from));
 #else
   *(uint4*)to = *(const uint4*)from;
 #endif
 }
-FN void copy_run(u16* to, const u16* from, i64 live) {
-  u16 x[8];
-  EACH(8) x[k] = k < live ? from[k] : (u16)0;
+template <class E> FN void copy_run(E* to, const E* from, i64 live) {
+  constexpr int N = 16 / sizeof(E);
+  if ((live >= N) & ((u64)from % 16 == 0)) return copy_whole_run(to, from);
+  E x[N];
+  EACH(N) x[k] = k < live ? from[k] : (E)0;
   memcpy(to, x, sizeof x);
+}
+// An element of 4 or 8 bytes.
+template <class E> FN void copy_element(E* to, const E* from) {
+#if defined(SHEAF_EMULATED)
+  sheaf_copy_behind(to, from, sizeof(E));
+#elif defined(COPIES_BEHIND)
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(in_shared(to)), "l"(from), "n"(sizeof(E)));
+#else
+  *to = *from;
+#endif
 }
 FN void await_copies() {
 #if defined(SHEAF_EMULATED)
   sheaf_await_copies();
 #elif defined(COPIES_BEHIND)
-  asm volatile("cp.async.wait_all;");
+  asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
 }
+// Neighbours in memory, of 8 bytes at most.
+template <class E> FN void store_pair(E* to, E a, E b) {
+  typedef typename word_of<2 * (int)sizeof(E)>::type word;
+  const E x[2] = {a, b};
+  word both;
+  memcpy(&both, x, sizeof x);
+  if ((u64)to % sizeof x == 0)
+    *(word*)to = both;
+  else
+    to[0] = a, to[1] = b;
+}
+)";
+
+const char* const prelude_mma = R"(
 // Thread l names row l % 8 of matrix l / 8. Of each it gets two neighbours of row l / 4, or, turned, of column l / 4.
 template <bool Turned> FN void load_matrices(u32 (&x)[4], const u16* row) {
 #ifdef SHEAF_EMULATED

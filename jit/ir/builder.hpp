@@ -145,16 +145,26 @@ class block_builder {
     body_.push_back(std::move(s));
   }
 
-  void copy(std::int32_t to, std::vector<value> places, std::int32_t from, std::vector<value> subscripts, value count) {
+  // count: of a run's elements; none: one element. all_whole, mask: scalars, of all copies next to each other.
+  void copy(std::int32_t to, std::vector<value> places, std::int32_t from, std::vector<value> subscripts, value count,
+            value all_whole = none, value mask = none) {
     statement s = start(statement_kind::copy);
     s.target = from;
     s.subscripts = std::move(subscripts);
     s.to = to;
     s.places = std::move(places);
     s.stored = count;
+    s.how = count == none ? access::gather : access::contiguous;
+    s.all_whole = all_whole;
+    s.mask = mask;
     body_.push_back(std::move(s));
   }
-  void await() { body_.push_back(start(statement_kind::await)); }
+  void await(std::int32_t copies_behind = 0, std::int32_t products_behind = 0) {
+    statement s = start(statement_kind::await);
+    s.copies_behind = copies_behind;
+    s.products_behind = products_behind;
+    body_.push_back(std::move(s));
+  }
   void mma(std::vector<value> accumulators, mma_form tile, value stage) {
     statement s = start(statement_kind::mma);
     s.more = std::move(accumulators);
@@ -253,6 +263,7 @@ class block_builder {
   }
   // The statement this block is the body of, for its hints: head().unroll, head().cost.
   statement& head() { return head_; }
+  statement& last() { return body_.back(); }
 
   // An instruction as another is, with arguments of its own.
   value again(instruction i) { return add(std::move(i)); }

@@ -137,12 +137,16 @@ struct instruction {
 enum class loop_kind : std::uint8_t { serial, vector, parallel };
 
 // A tile of sums of products of halves, as warps multiply them by mma.m16n8k16; sums are f32, whose order within 16
-// terms is the hardware's. Warps lie 2 x W over the tile: warp w has rows from w / W * 8 R on, and columns from
+// terms is the hardware's. Warps lie V x W over the tile: warp w has rows from w / W * 8 R on, and columns from
 // w % W * 4 C on, where a lane has R x C results: result (r, c) of lane l in its warp is there 8 r + l / 4 rows and
 // 8 (c / 2) + 2 (l % 4) + c % 2 columns further.
+// by_warpgroups: four warps multiply at once by wgmma.m64nNk16, N all columns: R is 2, W is 1. Panels then have rows of
+// 64 halves, whose runs of 8 are permuted: run n of row p is at n ^ p % 8. A row has the terms of one row or column of
+// the tile; or, where terms are not along, those 64 p to 64 p + 63 of one term, 64 terms for each p.
 struct mma_form {
-  static constexpr std::int32_t warps_of_rows = 2, terms_at_once = 16;
-  std::int32_t warps_of_columns = 2;  // W
+  static constexpr std::int32_t terms_at_once = 16, warpgroup = 4, places_at_once = 64;
+  bool by_warpgroups = false;
+  std::int32_t warps_of_rows = 2, warps_of_columns = 2;  // V, W
   std::int32_t lanes() const { return 32 * warps_of_rows * warps_of_columns; }
   // Local panels [stage][row or column][term], or [stage][term][row or column] where terms are not `along`.
   std::int32_t of_rows = -1, of_columns = -1;
@@ -198,6 +202,7 @@ struct statement {
   bool written = false;       // prefetch: what is stored to soon, not read
   bool apart = false;         // store: where another one next to it with this stores, none of its lanes does
   bool adds = false;          // store: added to what is there, by one of many threads at a time; on a GPU
+  bool pairs = false;  // store: the next one with this goes to the next element in memory; two and two; not printed
   std::vector<value> subscripts;
   // combine of argmax and argmin: the position (i64) that goes with the value. Of a state of several values: those
   // after the first. earlier: what is combined stands before what
@@ -206,9 +211,14 @@ struct statement {
   std::vector<value> more;
   // For a GPU. copy: each lane a run of `copied_bytes` along the last dimension, of stride 1, of `target` at
   // `subscripts` and the local buffer `to` at `places`: the first `stored` (i64) of its elements; the others become 0,
-  // and their memory is not touched. await: what lanes copied before is there, and what any of them stored before.
-  // mma: to the accumulators `more`, R rows of C, are added the products of both panels at stage `stored`.
+  // and their memory is not touched. A gather: one element, `stored` is none. Copies next to each other are made where
+  // the scalar `mask` of the first holds; all of their runs have all of their elements where its `all_whole` does.
+  // await: what lanes copied before is there, and what any of them stored before, but for the last `copies_behind`
+  // such groups of copies. mma: to the accumulators `more`, R rows of C, are added the products of both panels at stage
+  // `stored`; by warpgroups, until an await, of which the last `products_behind` may go on.
   std::int32_t to = -1;
+  std::int32_t copies_behind = 0, products_behind = 0;
+  value all_whole = none;
   std::vector<value> places;
   mma_form tile = {};
   bool earlier = false;

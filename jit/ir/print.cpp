@@ -256,11 +256,16 @@ class printer {
                  (s.position == none ? "" : " at " + name(s.position)) + mask + "\n";
         return;
       case statement_kind::copy:
-        text_ += "copy " + buffer_name(s.to) + "[" + list(s.places) + "] = first " + name(s.stored) + " of " +
-                 buffer_name(s.target) + "[" + list(s.subscripts) + "]\n";
+        text_ += "copy " + buffer_name(s.to) + "[" + list(s.places) + "] = " +
+                 (s.stored == none ? "" : "first " + name(s.stored) + " of ") + buffer_name(s.target) + "[" +
+                 list(s.subscripts) + "]" + (s.all_whole == none ? "" : " whole where " + name(s.all_whole)) + mask +
+                 "\n";
         return;
       case statement_kind::await:
-        text_ += "await\n";
+        text_ += "await";
+        if (s.copies_behind > 0) text_ += " all but " + std::to_string(s.copies_behind) + " copies";
+        if (s.products_behind > 0) text_ += " all but " + std::to_string(s.products_behind) + " mma";
+        text_ += "\n";
         return;
       case statement_kind::mma:
         return print_mma(s);
@@ -273,7 +278,7 @@ class printer {
     text_ += "mma " + std::to_string(s.tile.results_of_rows) + " rows of " + list(s.more) + " with " +
              panel(s.tile.of_rows, s.tile.rows_along) + " by " + panel(s.tile.of_columns, s.tile.columns_along) + ", " +
              std::to_string(s.tile.terms) + " terms, " + std::to_string(s.tile.warps_of_columns) +
-             " warps of columns\n";
+             " warps of columns" + (s.tile.by_warpgroups ? ", by warpgroups\n" : "\n");
   }
 
   const module& m_;

@@ -1,8 +1,9 @@
 // A tile of results for a block of threads: 16 x 16 of them, as lanes of one vector loop. Thread (y, x) has results in
 // fours: rows 4 y to 4 y + 3 of each 64, columns 4 x to 4 x + 3 (of 8 bytes in twos), so that it loads 16
-// bytes of a packed row at once. The group packs a block of the walk, folds it, and packs the next; a block that is not
-// whole comes last. See plan/group_tile.hpp.
+// bytes of a packed row at once. The group packs a block of the walk, folds it, and packs the next, which is on its way
+// before where it is only copied; a block that is not whole comes last. See plan/group_tile.hpp.
 #include <sheaf/jit/lower/group_tiling.hpp>
+#include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 
 namespace sheaf::inline v0_1::lower {
@@ -45,8 +46,9 @@ ir::value group_tiling::is_whole(scope& task) {
   return b.emit(op::logical_and, {rows, columns});
 }
 
-void group_tiling::store(scope& around, bool whole) {
+void group_tiling::store(scope& around, bool whole, bool in_pairs) {
   ir::block_builder& b = *around.block;
+  const bool pairs = in_pairs && s_.indices.back() == t_.lane && k_.buffer(k_.buffers.at(s_.define)).unit_inner;
   const auto index = [&](const tile_side& of, ir::value place) {
     const ir::value at = b.emit(op::add, {of.first, place});
     return whole ? at : b.emit(op::minimum, {at, of.last});
@@ -66,6 +68,7 @@ void group_tiling::store(scope& around, bool whole) {
       k_.take_result(t_.reduce, cells_[r * inside.size() + c], at, false);
       const ir::value value = k_.emit(s_.body, at);
       k_.store(s_, value, at, whole ? ir::none : b.emit(op::logical_and, {in_row, inside[c]}));
+      b.last().pairs = pairs;
     }
   }
 }
@@ -85,35 +88,71 @@ class thread_tiling final : public group_tiling {
     const ir::value trips = b.emit(op::maximum, {b.emit(op::sub, {high, low}), zero_});
     const ir::value blocks = b.emit(op::quotient, {trips, size_}), rest = b.emit(op::remainder, {trips, size_});
     const ir::value is_rest = b.emit(op::less, {zero_, rest});
+    if (t_.copied) whole_ = is_whole(task);
     scope threads(task, b.loop(ir::loop_kind::vector, "thread", zero_, b.i64(side * side), side * side));
     threads_ = &threads;
     lay_out();
     const int results = t_.results_of_rows * t_.results_of_lanes;
     for (int n = 0; n < results; ++n) cells_.push_back(k_.cell_of(t_.reduce, threads, true));
-    scope each(threads, threads.block->loop(ir::loop_kind::serial, k_.index_text(t_.walk) + "_block", zero_, blocks));
-    const auto from_of = [&](scope& at, ir::value n) {
-      return at.block->emit(op::add, {low, at.block->emit(op::mul, {n, size_})});
-    };
-    const ir::value from = from_of(each, each.block->counter());
-    pack(each, from, false);
-    walk_block(each, from, size_, t_.calls ? 1 : unrolled);
-    each.close();
+    if (t_.copied)
+      walk_copied(low, blocks);
+    else
+      walk_packed(low, blocks);
     scope left(threads, threads.block->guard(is_rest));
-    const ir::value from_rest = from_of(left, blocks);
-    pack(left, from_rest, true);
-    walk_block(left, from_rest, rest, 1);
+    const ir::value from_rest = from_of(left, low, blocks), stage = stage_of(left, blocks);
+    if (t_.copied) {
+      copy(left, from_rest, stage, ir::none, true);
+      left.block->await();
+    } else {
+      pack(left, from_rest, true);
+    }
+    walk_block(left, from_rest, rest, 1, stage);
     left.close();
     store(threads, false);
     threads.close();
   }
 
  private:
-  // An element of a packed value that a thread copies for each block of the walk.
+  void walk_packed(ir::value low, ir::value blocks) {
+    scope each(*threads_, blocks_of_walk(blocks));
+    const ir::value from = from_of(each, low, each.block->counter());
+    pack(each, from, false);
+    walk_block(each, from, size_, t_.calls ? 1 : unrolled, ir::none);
+    each.close();
+  }
+  // In two stages: one is folded while the next is copied.
+  void walk_copied(ir::value low, ir::value blocks) {
+    threads_->block->await();  // of the tile before
+    copy(*threads_, low, zero_, threads_->block->emit(op::less, {zero_, blocks}), false);
+    scope each(*threads_, blocks_of_walk(blocks));
+    ir::block_builder& b = *each.block;
+    const ir::value now = b.counter(), next = b.emit(op::add, {now, b.i64(1)});
+    b.await();
+    copy(each, from_of(each, low, next), stage_of(each, next), b.emit(op::less, {next, blocks}), false);
+    walk_block(each, from_of(each, low, now), size_, t_.calls ? 1 : unrolled, stage_of(each, now));
+    each.close();
+  }
+  ir::block_builder blocks_of_walk(ir::value blocks) {
+    return threads_->block->loop(ir::loop_kind::serial, k_.index_text(t_.walk) + "_block", zero_, blocks);
+  }
+  ir::value from_of(scope& at, ir::value low, ir::value n) {
+    return at.block->emit(op::add, {low, at.block->emit(op::mul, {n, size_})});
+  }
+  ir::value stage_of(scope& at, ir::value n) {
+    return t_.copied ? at.block->emit(op::remainder, {n, at.block->i64(stages)}) : ir::none;
+  }
+  static std::vector<ir::value> in_stage(ir::value stage, std::vector<ir::value> places) {
+    if (stage != ir::none) places.insert(places.begin(), stage);
+    return places;
+  }
+
+  // What a thread copies of a packed value for each block of the walk: an element, or a run of them.
   struct copied {
     node_id value;
     std::int32_t panel;
     std::unique_ptr<scope> at;  // its row or lane is bound
     ir::value walk, place;      // in the panel
+    ir::value left;             // runs: elements from the place on that are within the tile's index
   };
   void lay_out() {
     ir::block_builder& b = *threads_->block;
@@ -128,23 +167,50 @@ class thread_tiling final : public group_tiling {
   }
   void add_panel(tile_side& of, const plan::packed_value& p) {
     const std::int64_t width = of.span + pad;
+    std::vector<std::int64_t> extents = {block, width};
+    if (t_.copied) extents.insert(extents.begin(), stages);
     of.panels.push_back(ir::add_buffer(k_.code, {.name = "panel",
                                                  .type = g_.type(p.value),
-                                                 .rank = 2,
+                                                 .rank = static_cast<int>(extents.size()),
                                                  .where = ir::role::local,
-                                                 .elements = block * width,
+                                                 .elements = (t_.copied ? stages : 1) * block * width,
                                                  .unit_inner = true,
-                                                 .extents = {block, width}}));
+                                                 .extents = extents}));
     ir::block_builder& b = *threads_->block;
-    const std::int64_t across = p.along_walk ? block : of.span;  // of neighbouring threads
-    const ir::value near = divided(b.lanes(), across, op::remainder), far = divided(b.lanes(), across, op::quotient);
-    for (std::int64_t n = 0; n < of.results; ++n) {
+    const bool runs = t_.copied && p.as_it_lies;
+    const std::int64_t at_once = runs ? ir::copied_bytes / row(g_.type(p.value)).bytes : 1;
+    const std::int64_t across = p.along_walk ? block : of.span / at_once;  // of neighbouring threads
+    ir::value near = divided(b.lanes(), across, op::remainder);
+    const ir::value far = divided(b.lanes(), across, op::quotient);
+    if (runs) near = divided(near, at_once, op::mul);
+    for (std::int64_t n = 0; n < of.results / at_once; ++n) {
       const ir::value next = plus(far, n * (side * side / across));
       const ir::value walk = p.along_walk ? near : next, place = p.along_walk ? next : near;
       auto at = std::make_unique<scope>(*threads_, threads_->block);
-      at->bind_to(g_, of.idx, index_at(of, place));
-      copied_.push_back({p.value, of.panels.back(), std::move(at), walk, place});
+      const ir::value idx = runs ? b.emit(op::add, {of.first, place}) : index_at(of, place);
+      at->bind_to(g_, of.idx, idx);
+      const ir::value left = runs ? plus(b.emit(op::sub, {of.last, idx}), 1) : ir::none;
+      copied_.push_back({p.value, of.panels.back(), std::move(at), walk, place, left});
     }
+  }
+
+  // The same without registers. when: it is made at all; none: always.
+  void copy(scope& around, ir::value from, ir::value stage, ir::value when, bool is_rest) {
+    std::vector<std::function<void()>> copies;  // next to each other
+    for (const copied& c : copied_) {
+      ir::block_builder& b = *around.block;
+      scope at(*c.at, &b);
+      const ir::value walk = b.emit(op::add, {from, c.walk});
+      at.bind_to(g_, t_.walk, is_rest ? b.emit(op::minimum, {walk, last_}) : walk);
+      const node_id tensor = g_.arg(c.value, 0);
+      std::vector<ir::value> subscripts;
+      for (int d = 0; d + 1 < g_[c.value].count; ++d)
+        subscripts.push_back(k_.emit(make(g_, op::sub, g_.arg(c.value, 1 + d), plan::low_of(g_, tensor, d)), at));
+      copies.push_back([&b, &c, stage, when, subscripts, id = k_.buffers.at(tensor), whole = whole_] {
+        b.copy(c.panel, {stage, c.walk, c.place}, id, subscripts, c.left, whole, when);
+      });
+    }
+    for (const auto& make_copy : copies) make_copy();
   }
 
   // Copies a block of the walk from `from` on. is_rest: it may go on beyond the last iteration, which then stands for
@@ -174,7 +240,7 @@ class thread_tiling final : public group_tiling {
     return false;
   }
 
-  void walk_block(scope& around, ir::value from, ir::value count, std::int32_t unroll) {
+  void walk_block(scope& around, ir::value from, ir::value count, std::int32_t unroll, ir::value stage) {
     const node_id term = g_.arg(t_.reduce, 0);
     scope inner(around, around.block->loop(ir::loop_kind::serial, k_.index_text(t_.walk), zero_, count));
     ir::block_builder& b = *inner.block;
@@ -192,7 +258,7 @@ class thread_tiling final : public group_tiling {
         values[side_of].emplace_back();
         for (const ir::value place : sides_[side_of].places)
           values[side_of].back().push_back(
-              b.load(panel, k_.buffer(panel).type, {b.counter(), place}, ir::access::gather));
+              b.load(panel, k_.buffer(panel).type, in_stage(stage, {b.counter(), place}), ir::access::gather));
       }
     for (std::size_t n = 0; n < cells_.size(); ++n) {
       scope cell(*scope_of_term(n), &b);
@@ -229,7 +295,7 @@ class thread_tiling final : public group_tiling {
     return made;
   }
 
-  ir::value zero_ = ir::none, size_ = ir::none, last_ = ir::none;
+  ir::value zero_ = ir::none, size_ = ir::none, last_ = ir::none, whole_ = ir::none;
   std::vector<copied> copied_;
   std::vector<std::unique_ptr<scope>> row_scopes_, term_scopes_;
 };

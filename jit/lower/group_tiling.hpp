@@ -44,8 +44,8 @@ class group_tiling {
   ir::value plus(ir::value x, std::int64_t n) {
     return n == 0 ? x : threads_->block->emit(op::add, {x, threads_->block->i64(n)});
   }
-  // whole: no row or column of the tile is beyond the end.
-  void store(scope& around, bool whole);
+  // whole: no row or column of the tile is beyond the end. in_pairs: columns of a thread are two and two.
+  void store(scope& around, bool whole, bool in_pairs = false);
   ir::value is_whole(scope& task);
 
   kernel_lowering& k_;

@@ -86,6 +86,8 @@ class tiling {
       return false;
     form_.of_rows = {packed(of_rows, form_.rows)};
     form_.of_lanes = {packed(of_lanes, form_.lane)};
+    form_.warpgroups =
+        known_.call().warpgroups && form_.of_rows.front().as_it_lies && form_.of_lanes.front().as_it_lies;
     return true;
   }
   bool is_factor(node_id n, node_id own, node_id other) const {
@@ -114,9 +116,18 @@ class tiling {
       form_.of_rows.push_back({n, lies_along_walk(n)});
     for (const node_id n : shared_of(g_, form_.reduce, form_.rows, form_.lane))
       form_.of_lanes.push_back({n, lies_along_walk(n)});
-    std::size_t kept = 0;
-    return !form_.of_rows.empty() && !form_.of_lanes.empty() && loads_little_else(g_.arg(form_.reduce, 0), kept) &&
-           kept <= most_kept;
+    for (packed_value& p : form_.of_rows) p.as_it_lies = lies_along(p, form_.rows);
+    for (packed_value& p : form_.of_lanes) p.as_it_lies = lies_along(p, form_.lane);
+    form_.copied = std::ranges::all_of(form_.of_rows, [&](const packed_value& p) { return is_copied(p); }) &&
+                   std::ranges::all_of(form_.of_lanes, [&](const packed_value& p) { return is_copied(p); });
+    return !form_.of_rows.empty() && !form_.of_lanes.empty() && loads_little_else(g_.arg(form_.reduce, 0), kept_) &&
+           kept_ <= most_kept;
+  }
+  bool is_copied(const packed_value& p) {
+    return g_.kind(p.value) == op::load && row(g_.type(p.value)).bytes >= 4 && is_inside(g_, p.value);
+  }
+  bool lies_along(const packed_value& p, node_id own) {
+    return is_copied(p) && !p.along_walk && goes_along(g_, known_, p.value, own);
   }
   // Beside what is packed: loads of a row or a lane alone, which are kept, and of the walk alone.
   bool loads_little_else(node_id n, std::size_t& kept) {
@@ -156,13 +167,15 @@ class tiling {
     const bool forced = is_forced();
     const amount all = results();
     const element type = in_lanes(g_, form_.reduce, g_.type(form_.reduce));
-    form_.results_of_lanes = least_results;
-    for (int n = most_results; n >= least_results; n /= 2) {
-      form_.results_of_rows = n;
-      const bool large = n > least_results;
-      const double area = static_cast<double>(side * n) * (side * least_results);
+    const bool alone = form_.copied && form_.of_rows.size() == 1 && form_.of_lanes.size() == 1 && kept_ == 0;
+    constexpr std::pair<int, int> sizes[] = {{8, 16}, {8, 8}, {8, 4}, {4, 4}};
+    for (const auto& [rows, lanes] : sizes) {
+      form_.results_of_rows = rows, form_.results_of_lanes = lanes;
+      const bool large = rows > least_results;
+      const double area = static_cast<double>(side * rows) * (side * lanes);
       const double wanted = forced ? (large ? 1 : 0) : large ? enough_tiles : least_tiles;
-      const bool fits = bytes_of_panels() <= most_bytes && n * row(type).bytes <= most_results * 4;
+      const bool fits = bytes_of_panels() <= most_bytes && rows * row(type).bytes <= most_results * 4 &&
+                        (lanes == least_results || (alone && row(type).bytes <= 4));
       if (fits && !(large && form_.calls) && all >= wanted * area) return true;
     }
     return false;
@@ -172,8 +185,12 @@ class tiling {
     const amount all = results();
     constexpr std::pair<int, int> sizes[] = {{128, 256}, {128, 128}, {128, 64}, {64, 64}};
     for (const auto& [rows, lanes] : sizes) {
-      form_.warps_of_lanes = lanes > 128 ? 4 : 2;
-      form_.results_of_rows = rows / side, form_.results_of_lanes = lanes / (4 * form_.warps_of_lanes);
+      if (form_.warpgroups)
+        form_.warps_of_rows = rows / 16, form_.warps_of_lanes = 1;
+      else
+        form_.warps_of_lanes = lanes > 128 ? 4 : 2;
+      form_.results_of_rows = rows / (8 * form_.warps_of_rows);
+      form_.results_of_lanes = lanes / (4 * form_.warps_of_lanes);
       const bool large = rows > 64;
       const double wanted = is_forced() ? (large ? 1 : 0) : large ? enough_tiles : least_tiles;
       if (all >= wanted * rows * lanes) return true;
@@ -185,6 +202,7 @@ class tiling {
   const facts& known_;
   const stage& s_;
   group_tile_form form_;
+  std::size_t kept_ = 0;
 };
 
 // Its own rows may be blocks of the walk, but it walks none with other stages.

@@ -93,10 +93,11 @@ std::string print(const graph& g, const program_plan& p) {
     if (k.group.rows != no_node) {
       text += ", tile " + std::to_string(k.group.rows_of_tile()) + " " + index_text(g, k.group.rows) + " x " +
               std::to_string(k.group.lanes_of_tile()) + " " + index_text(g, k.group.lane) + " in shared memory, " +
-              std::to_string(k.group.mma ? tuning::group_tile::mma_block : tuning::group_tile::block) + " " +
+              std::to_string(k.group.terms_of_block()) + " " +
               index_text(g, k.group.walk) + " at a time, " + std::to_string(k.group.results_of_rows) + " x " +
               std::to_string(k.group.results_of_lanes) + " a thread";
       if (k.group.mma) text += ", multiplied by tensor cores";
+      if (k.group.warpgroups) text += ", four warps at once";
     }
     if (k.promised) text += ", in the first call only";
     if (k.interleaved.with >= 0)

@@ -62,6 +62,7 @@ struct call_facts {
   bool explains = false;  // the plan is made for its text: what takes time for that alone is done
   bool force_for_tests = false;  // tests: what pays for much ragged data only is done for any, in small tasks
   const char* without = nullptr;  // tests: the name of a rule that is not tried, as if it were deleted
+  bool warpgroups = false;  // gpu: it has wgmma, so groups of four warps multiply (compute capability 9.0)
 };
 
 class facts {

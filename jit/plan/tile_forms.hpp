@@ -39,11 +39,19 @@ struct group_tile_form {
   std::vector<packed_value> of_rows = {}, of_lanes = {};  // each the same for all of the other index
   int results_of_rows = 0, results_of_lanes = 0;          // of a thread, along either index
   bool calls = false;                                     // a term calls functions, so code counts
-  bool mma = false;  // terms are products of two halves, one of each side, which warps multiply, 2 x `warps_of_lanes`
-  int warps_of_lanes = 2;
-  std::int64_t rows_of_tile() const { return tuning::group_tile::side * results_of_rows; }
+  bool copied = false;  // all that is packed is loads of 4 or 8 bytes, copied one block ahead without registers
+  bool mma = false;  // terms are products of two halves, one of each side, which warps multiply, see ir::mma_form
+  bool warpgroups = false;  // mma: four warps at once
+  int warps_of_rows = 2, warps_of_lanes = 2;
+  std::int64_t rows_of_tile() const {
+    return (mma ? 8 * warps_of_rows : tuning::group_tile::side) * std::int64_t{results_of_rows};
+  }
   std::int64_t lanes_of_tile() const {
     return (mma ? 4 * warps_of_lanes : tuning::group_tile::side) * std::int64_t{results_of_lanes};
+  }
+  std::int64_t terms_of_block() const {
+    using namespace tuning::group_tile;
+    return warpgroups ? warpgroup_block : mma ? mma_block : block;
   }
 };
 

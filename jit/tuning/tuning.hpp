@@ -78,6 +78,7 @@ namespace group_tile {
 inline constexpr int side = 16;           // threads; limit: of a block of 256, along either index of a tile
 inline constexpr std::int64_t block = 16;  // iterations; estimate: of the index that is walked, packed at a time
 inline constexpr std::int64_t pad = 4;     // elements; limit: 16 bytes more a row, which shifts its banks
+inline constexpr std::int64_t stages = 2;  // blocks; limit: one is folded while one is copied
 inline constexpr int most_results = 8;     // results; limit: of a thread along rows, 8 x 4 registers of f32
 inline constexpr std::int32_t unrolled = 16;  // iterations; limit: of the walk, all of a block
 inline constexpr int least_results = 4;    // results; estimate: along lanes; of fewer loads take longer than additions
@@ -92,6 +93,10 @@ inline constexpr std::int64_t most_asked_for = 64 << 10;  // bytes; limit: of sh
 inline constexpr std::int64_t mma_block = 32;  // iterations; limit: two stages of (128 + 256) x 32 halves are 60 KB
 inline constexpr std::int64_t mma_stages = 2;  // blocks; limit: one is multiplied while one is copied
 inline constexpr std::int64_t mma_pad = 8;     // elements; limit: 16 bytes: 8 rows in a row are in different banks
+// Of tiles that four warps multiply by wgmma.
+inline constexpr std::int64_t warpgroup_block = 64;  // iterations; limit: 128 bytes, a row of a swizzled panel
+inline constexpr std::int64_t warpgroup_stages = 4;  // blocks; limit: (128 + 256) x 64 halves, 4 times 48 KB
+inline constexpr std::int64_t most_of_warpgroups = 227 << 10;  // bytes; limit: of shared memory that sm_90 gives
 }  // namespace group_tile
 namespace pair_tiles {
 inline constexpr std::int64_t rows_of_task = 96;  // rows; estimate: they share what is packed, in buffers of 24 KB

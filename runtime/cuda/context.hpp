@@ -21,6 +21,9 @@ struct properties {
   std::int64_t shared_per_block = 0, shared_per_block_most = 0;
   std::int64_t cache_bytes = 0, memory_bytes = 0;
   std::string architecture() const { return "sm_" + std::to_string(major) + std::to_string(minor); }
+  // wgmma, which later generations do not have, is in code for this one alone.
+  bool has_warpgroups() const { return major == 9 && minor == 0; }
+  std::string code_architecture() const { return architecture() + (has_warpgroups() ? "a" : ""); }
 };
 
 class device_context;

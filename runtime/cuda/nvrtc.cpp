@@ -159,7 +159,8 @@ std::vector<unsigned char> compile_source(const std::string& source, const std::
                                           int driver_version, std::vector<unsigned char>* ptx) {
   const compiler& c = nvrtc(driver_version);
   const std::vector<std::string> known = architectures_of(c);
-  if (std::find(known.begin(), known.end(), architecture) == known.end())
+  const std::string generation = architecture.substr(0, architecture.find('a'));  // of "sm_90a"
+  if (std::find(known.begin(), known.end(), generation) == known.end())
     fail(code::unsupported, "compile for a GPU",
          "an architecture that NVRTC " + c.version_words() + " knows (" + known.front() + " to " + known.back() + ")",
          architecture);

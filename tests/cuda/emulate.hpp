@@ -67,26 +67,40 @@ static inline double __longlong_as_double(long long x) { return sheaf_bits<doubl
 static inline long long __double_as_longlong(double x) { return sheaf_bits<long long>(x); }
 static inline float from_f16(unsigned short x) { return static_cast<float>(sheaf_bits<_Float16>(x)); }
 static inline unsigned short to_f16(float x) { return sheaf_bits<unsigned short>(static_cast<_Float16>(x)); }
-// Copies of 16 bytes that nobody waits for: those of every other thread arrive at once, the others as they are awaited.
+// Copies that nobody waits for: those of every other thread arrive at once, the others as they are awaited.
 // So neither what is read before it is awaited is right, nor what is copied over while others still read it.
 struct sheaf_copy {
   void* to;
   const void* from;
+  unsigned bytes;
+  int group;
 };
-static sheaf_copy sheaf_copies[256][16];
-static int sheaf_copies_behind[256];
-static inline void sheaf_copy_behind(void* to, const void* from) {
-  const unsigned t = sheaf_thread.x;
-  if (t % 2 == 0 || sheaf_copies_behind[t] == 16)
-    memcpy(to, from, 16);
+struct sheaf_copies_of_thread {
+  sheaf_copy list[48];
+  int behind, groups;
+};
+static sheaf_copies_of_thread sheaf_copies[256];
+static inline void sheaf_copy_behind(void* to, const void* from, unsigned bytes = 16) {
+  sheaf_copies_of_thread& own = sheaf_copies[sheaf_thread.x];
+  if (sheaf_thread.x % 2 == 0 || own.behind == 48)
+    memcpy(to, from, bytes);
   else
-    sheaf_copies[t][sheaf_copies_behind[t]++] = {to, from};
+    own.list[own.behind++] = {to, from, bytes, own.groups};
 }
-static inline void sheaf_await_copies() {
-  int& behind = sheaf_copies_behind[sheaf_thread.x];
-  for (int n = 0; n < behind; ++n) memcpy(sheaf_copies[sheaf_thread.x][n].to, sheaf_copies[sheaf_thread.x][n].from, 16);
-  behind = 0;
+static inline void sheaf_commit_copies() { ++sheaf_copies[sheaf_thread.x].groups; }
+// Of groups before `end`.
+static inline void sheaf_end_copies(int end) {
+  sheaf_copies_of_thread& own = sheaf_copies[sheaf_thread.x];
+  int kept = 0;
+  for (int n = 0; n < own.behind; ++n)
+    if (own.list[n].group < end)
+      memcpy(own.list[n].to, own.list[n].from, own.list[n].bytes);
+    else
+      own.list[kept++] = own.list[n];
+  own.behind = kept;
 }
+static inline void sheaf_await_copies() { sheaf_end_copies(sheaf_copies[sheaf_thread.x].groups + 1); }
+static inline void sheaf_await_groups(int behind) { sheaf_end_copies(sheaf_copies[sheaf_thread.x].groups - behind); }
 static inline void __threadfence_system() {}
 static inline void __threadfence() {}
 static inline unsigned atomicInc(unsigned* p, unsigned most) {

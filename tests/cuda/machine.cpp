@@ -72,7 +72,8 @@ bool emulated_machine::run(const std::vector<std::int32_t>& words, const sheaf_t
   plan::call_facts call;
   call.gpu = gpu;
   if (!gpu) call.on = target::here();  // as native.cpp plans
-  k.second.push_back(2 * strict + gpu);
+  call.warpgroups = warpgroups;
+  k.second.push_back(4 * warpgroups + 2 * strict + gpu);
   if (strict) call.overrides.determinism = determinism::strict;
   for (int i = 0; i < g.inputs.size(); ++i) {
     const int rank = g.inputs[i].rank;

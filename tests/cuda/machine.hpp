@@ -20,6 +20,7 @@ class emulated_machine {
   const batch& modules() const { return batch_; }
 
   bool gpu = true;  // plans are those for a GPU, else those for a CPU
+  bool warpgroups = false;  // plans are for a device on which four warps multiply at once
   bool strict = false;  // under determinism::strict, and nothing as if for much data or for kept indices
 
   // Before build(), whether the reference gives outputs; it takes as long as all kernels, and longer for much data.

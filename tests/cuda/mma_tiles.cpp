@@ -11,6 +11,8 @@
 #include <sheaf/jit/numerics/accuracy.hpp>
 #include <sheaf/jit/pipeline.hpp>
 
+#include "machine.hpp"
+
 namespace {
 
 using namespace sheaf;
@@ -35,12 +37,14 @@ constexpr auto f3 = tensor<"f3", bfloat16, 3>;
 using shape = std::vector<std::int64_t>;
 
 template <class Y>
-std::string plan_of(Y, const std::vector<shape>& extents, bool strict = false, bool force = true) {
+std::string plan_of(Y, const std::vector<shape>& extents, bool strict = false, bool force = true,
+                    bool warpgroups = false) {
   constexpr auto words = detail::packed<Y>::words;
   plan::call_facts call;
   for (const auto& e : extents) call.inputs.push_back({plan::amounts(e), true});
   call.gpu = true;
   call.force_for_tests = force;
+  call.warpgroups = warpgroups;
   if (strict) call.overrides.determinism = determinism::strict;
   return plan_program(unpack(words.words), call, "program").text;
 }
@@ -58,13 +62,28 @@ values fractions(int seed, shape extents, element type) {
   return rounded(floats(static_cast<std::uint64_t>(seed), std::move(extents), -1, 1), type);
 }
 
+// On a device where warps multiply, and on one where four do at once.
+template <class F>
+void on_both(F run) {
+  for (const bool warpgroups : {false, true}) {
+    SCOPED_TRACE(warpgroups ? "by warpgroups" : "by warps");
+    emulated_machine::only().warpgroups = warpgroups;
+    run();
+  }
+  emulated_machine::only().warpgroups = false;
+}
+
 // A test is run twice: once without kernels, see main.cpp.
-void expect_exact(const std::vector<std::int32_t>& words, const table& data) {
+void expect_exact_here(const std::vector<std::int32_t>& words, const table& data) {
   const values found = by_name(words, jit::backend::chosen)(data)[0];
   const values expected = by_name(words, jit::backend::reference)(data)[0];
   ASSERT_EQ(found.extents, expected.extents);
   for (std::size_t n = 0; n < found.numbers.size(); ++n)
     ASSERT_EQ(found.numbers[n], expected.numbers[n]) << "element " << n << " of " << expected.numbers.size();
+}
+
+void expect_exact(const std::vector<std::int32_t>& words, const table& data) {
+  on_both([&] { expect_exact_here(words, data); });
 }
 
 constexpr auto wide = sum(k, cast<float>(h(i, k)) * cast<float>(f(k, j)));
@@ -129,10 +148,12 @@ TEST(mma_tiles, functions_before_and_after) {
   EXPECT_TRUE(is_multiplied(before, of_both));
   EXPECT_TRUE(is_multiplied(chosen, of_both)) << plan_of(chosen, of_both);
   EXPECT_TRUE(is_multiplied(scaled, {{70}, {70, 35}, {35, 90}})) << plan_of(scaled, {{70}, {70, 35}, {35, 90}});
-  check_backends(value_of("after", after), data);
-  check_backends(value_of("before", before), data);
-  check_backends(value_of("chosen", chosen), data);
-  check_backends(value_of("scaled", scaled), data);
+  on_both([&] {
+    check_backends(value_of("after", after), data);
+    check_backends(value_of("before", before), data);
+    check_backends(value_of("chosen", chosen), data);
+    check_backends(value_of("scaled", scaled), data);
+  });
 }
 TEST(mma_tiles, gathered_rows) {
   std::vector<double> names;
@@ -147,8 +168,10 @@ TEST(mma_tiles, gathered_rows) {
 // Of programs of several outputs one in two is planned as for much data: either name.
 template <class C, class D, class X>
 void check_gradient(C c, D d, X x, const table& data) {
-  check_backends(first_order("c", c, x), data);
-  check_backends(first_order("cc", d, x), data);
+  on_both([&] {
+    check_backends(first_order("c", c, x), data);
+    check_backends(first_order("cc", d, x), data);
+  });
 }
 TEST(mma_tiles, batches_and_gradients) {
   constexpr auto c = define<"c">(b, i, j) = sum(k, h3(b, i, k) * f3(b, k, j));
@@ -164,6 +187,19 @@ TEST(mma_tiles, batches_and_gradients) {
   const table two = {{"h", small(1, {70, 40}, element::f16)}, {"f", small(2, {40, 90}, element::f16)}};
   check_gradient(d, dd, h, two);
   check_gradient(d, dd, f, two);
+}
+
+// Where both factors are copied as they lie.
+TEST(mma_tiles, by_warpgroups) {
+  const auto is_by_warpgroups = [](auto y, const std::vector<shape>& extents) {
+    return plan_of(y, extents, false, false, true).find("four warps at once") != std::string::npos;
+  };
+  const std::vector<shape> square = {{4096, 4096}, {4096, 4096}};
+  EXPECT_TRUE(is_by_warpgroups(define<"c">(i, j) = sum(k, h(i, k) * f(k, j)), square));
+  EXPECT_TRUE(is_by_warpgroups(define<"c">(i, j) = sum(k, h(k, i) * f(j, k)), square));
+  EXPECT_TRUE(is_by_warpgroups(define<"c">(i, j) = tanh(sum(k, p(k, i) * q(k, j))), {{600, 700}, {600, 700}}));
+  EXPECT_FALSE(is_by_warpgroups(define<"c">(i, j) = sum(k, maximum(p(i, k), 0_c) * q(k, j)), square));
+  EXPECT_FALSE(is_multiplied(define<"c">(i, j) = sum(k, x(i, k) * y(k, j)), square));
 }
 
 // The order of additions is the hardware's, so strict does without; other factors are not exact in halves.

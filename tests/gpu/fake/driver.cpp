@@ -276,7 +276,8 @@ int cuModuleLoadDataEx(void** made, const void* image, unsigned, int*, void**) {
   const std::string architecture = header.architecture;
   const long capability = number_of("FAKE_CAPABILITY", 90);
   const bool is_text = architecture.rfind("compute_", 0) == 0;
-  if (is_text ? std::stol(architecture.substr(8)) > capability : architecture != "sm_" + std::to_string(capability))
+  const std::string own = "sm_" + std::to_string(capability);
+  if (is_text ? std::stol(architecture.substr(8)) > capability : architecture != own && architecture != own + "a")
     return no_binary;
   const int file = memfd_create("kernels", 0);
   const char* bytes = static_cast<const char*>(image) + sizeof header;

@@ -7,7 +7,7 @@ namespace sheaf::fake {
 
 struct image_header {
   char magic[8];          // "FAKEGPU"
-  char architecture[16];  // "sm_90", or "compute_80": for that and later ones
+  char architecture[16];  // "sm_90", "sm_90a", or "compute_80": for that and later ones
   std::uint64_t bytes;    // of the library, which follows
 };
 
