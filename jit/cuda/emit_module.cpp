@@ -104,8 +104,8 @@ void emit_kernel(function_emitter& f, const launch& l, const std::vector<bool>& 
   const auto folds = std::count_if(f.kernel.instructions.begin(), f.kernel.instructions.end(), [](const auto& i) {
     return i.code == ir::opcode::accumulator && i.vector;
   });
-  const bool needs_all = has_mma(f.kernel.body) || folds > most_folds;
-  const int blocks = l.threads >= 256 && !needs_all ? tuning::grid::least_resident / l.threads : 1;
+  f.has_all_registers = has_mma(f.kernel.body) || folds > most_folds;
+  const int blocks = l.threads >= 256 && !f.has_all_registers ? tuning::grid::least_resident / l.threads : 1;
   const std::string bounds = blocks > 1 ? cat(l.threads, ", ", blocks) : std::to_string(l.threads);
   f.text +=
       cat("\nextern \"C\" __global__ void __launch_bounds__(", bounds, ") ", l.name, "(const arguments words) {\n");
