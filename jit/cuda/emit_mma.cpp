@@ -99,7 +99,7 @@ void emit_await(function_emitter& f, const ir::statement& s) {
     f.line(cat("await_groups<", s.copies_behind, ", ", s.products_behind, ">();"));
     if (s.products_behind == 0) {
       f.line("#ifdef WARPGROUPS");
-      f.line(cat("asm volatile(\"\" : ", listed(cells_of(*mma), "\"+f\"(", ")"), " : : \"memory\");"));
+      f.line(cat("asm volatile(\"\" : ", listed(cells_of(*mma), "SUM(", ")"), " : : \"memory\");"));
       f.line("#endif");
     }
   }
@@ -126,7 +126,7 @@ std::string products_text(const function_emitter& f, const ir::mma_form& t, cons
     all += one;
   }
   all += "wgmma.commit_group.sync.aligned;\\n}";
-  return cat("asm volatile(\"", all, "\" : ", listed(cells, "\"+f\"(", ")"), " : \"l\"(descriptor(", rows,
+  return cat("asm volatile(\"", all, "\" : ", listed(cells, "SUM(", ")"), " : \"l\"(descriptor(", rows,
              ")), \"l\"(descriptor(", columns, ")) : \"memory\");");
 }
 

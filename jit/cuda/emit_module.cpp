@@ -144,10 +144,7 @@ bool scans_slices(const function_emitter& f, const ir::block& body) {
 // results, or hold rows, need all.
 int resident_blocks(const function_emitter& f, int threads) {
   namespace sizes = tuning::grid;
-  const auto folds = std::ranges::count_if(f.kernel.instructions, [](const ir::instruction& i) {
-    return i.code == ir::opcode::accumulator && i.vector;
-  });
-  if (has_mma(f.kernel.body) || folds > most_folds) return 1;
+  if (f.has_all_registers) return 1;
   if (threads >= 256) return sizes::least_resident / threads;
   const bool holds = f.place.group < sizes::warp || !f.place.rows.rows.empty();
   if (holds || scans_slices(f, f.kernel.body) || sums_windows(f)) return 1;
@@ -158,6 +155,10 @@ void emit_kernel(function_emitter& f, const launch& l, const std::vector<bool>& 
   if (f.place.group > 32 && f.place.group != l.threads)
     throw compile_error("a group beyond a warp is the block: " + l.name);
   find_accumulators(f);
+  const auto folds = std::ranges::count_if(f.kernel.instructions, [](const ir::instruction& i) {
+    return i.code == ir::opcode::accumulator && i.vector;
+  });
+  f.has_all_registers = has_mma(f.kernel.body) || folds > most_folds;
   const int blocks = resident_blocks(f, l.threads);
   const std::string bounds = blocks > 1 ? cat(l.threads, ", ", blocks) : std::to_string(l.threads);
   f.text +=

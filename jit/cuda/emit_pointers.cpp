@@ -117,7 +117,8 @@ std::vector<moving_pointer> find_pointers(const function_emitter& f, const ir::s
       found.push_back({{{&s, at->offset}}, buffer, at->first, at->step, {}});
   }
   // Each takes two registers, and more would be spilled.
-  if (found.size() > static_cast<std::size_t>(tuning::emit::most_pointers)) found.clear();
+  const int most = (f.has_all_registers ? 2 : 1) * tuning::emit::most_pointers;
+  if (found.size() > static_cast<std::size_t>(most)) found.clear();
   return found;
 }
 

@@ -94,8 +94,9 @@ struct function_emitter {
   std::map<const ir::statement*, std::string> pointer_of = {};  // of loads and stores in the loops around
   int pointers_made = 0;
   std::set<ir::value> loaded_along = {};  // with those of the iterations after it, before their loop
-  int pairs_made = 0;     // of stores
-  bool in_pair = false;   // the first of two is held until the second
+  bool has_all_registers = false;  // a thread has up to 255, as no other block needs some
+  int pairs_made = 0;              // of stores
+  bool in_pair = false;            // the first of two is held until the second
   call_extents extents = {};
   extent_bounds bounds = {};
 

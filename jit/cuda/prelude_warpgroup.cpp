@@ -35,6 +35,7 @@ template <int Copies, int Products> FN void await_groups() {
 #endif
 }
 #ifdef WARPGROUPS
+#define SUM(x) "+" "f"(x)
 // Bits 0 to 13: the address; 16 to 29: from 64 rows or columns to the next; 32 to 45: from atom to atom, all three in
 // 16 bytes; 62 and 63: swizzles of 128 bytes.
 FN u64 descriptor(const u16* panel) {

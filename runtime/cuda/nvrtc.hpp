@@ -14,9 +14,9 @@ std::string compiler_version(int driver_version);
 // Changes with the library; for keys. Does not open it where its file can be seen: opening takes 6 ms.
 std::string compiler_identity(int driver_version);
 
-// Machine code ("cubin") of a source without includes. architecture: "sm_90", or "sm_90a". Throws code::codegen_failed with NVRTC's
-// log, which quotes the source; code::unsupported where this NVRTC does not know the architecture. ptx: gets the text,
-// ended by a 0, that drivers translate for later architectures.
+// Machine code ("cubin") of a source without includes. architecture: "sm_90", or "sm_90a". Throws code::codegen_failed
+// with NVRTC's log, which quotes the source; code::unsupported where this NVRTC does not know the architecture. ptx:
+// gets the text, ended by a 0, that drivers translate for later architectures.
 std::vector<unsigned char> compile_source(const std::string& source, const std::string& name,
                                           const std::string& architecture, std::vector<const char*> options,
                                           int driver_version, std::vector<unsigned char>* ptx = nullptr);

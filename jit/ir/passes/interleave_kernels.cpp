@@ -21,7 +21,9 @@ class renumbering {
   }
   void operator()(block& body) const {
     for (statement& s : body) {
-      for (value* v : {&s.id, &s.low, &s.high, &s.target_value, &s.stored, &s.mask, &s.all_whole, &s.position}) (*this)(*v);
+      for (value* v :
+           {&s.id, &s.low, &s.high, &s.target_value, &s.stored, &s.mask, &s.all_whole, &s.position})
+        (*this)(*v);
       (*this)(s.subscripts);
       (*this)(s.more);
       (*this)(s.places);

@@ -75,11 +75,12 @@ kernel_estimate estimate(const launch_facts& f, const kernel_usage& u, const std
       f.bytes / (h200::bytes_per_second * h200::reached * std::min(1.0, e.under_way / h200::under_way));
   const int products = e.loop.of[static_cast<int>(sass_kind::tensor)];
   e.by_tensor_cores = products > 0;
-  const double slots = h200::multiprocessors * h200::schedulers * h200::issued * h200::clock *
-                       std::min(1.0, e.warps / (e.by_tensor_cores ? h200::warps_to_multiply : h200::warps_to_issue));
   const double flops =
       e.by_tensor_cores ? products * h200::flops_of_mma / 32 : 2.0 * e.loop.of[static_cast<int>(sass_kind::floating)];
   const bool again = f.operations > h200::many * f.bytes / 4 && flops > 0;
+  const double warps_needed = e.by_tensor_cores || again ? h200::warps_to_multiply : h200::warps_to_issue;
+  const double slots = h200::multiprocessors * h200::schedulers * h200::issued * h200::clock *
+                       std::min(1.0, e.warps / warps_needed);
   const double executed = again ? f.operations / flops * e.loop.all() : f.bytes / 4 * e.instructions;
   const double issue = executed / 32 / slots;
   const double products_alone = e.by_tensor_cores ? of_products(f.operations, flops, e.loop) : 0;

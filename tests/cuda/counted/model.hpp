@@ -31,7 +31,7 @@ inline constexpr double issued = 0.6;    // of those slots, in code that also wa
 inline constexpr double warps = 64, blocks = 32, registers = 65536, shared = 227 << 10, kept_of_block = 1 << 10;
 inline constexpr double under_way = 32 << 10;  // bytes of a multiprocessor that hide the latency of its memory
 inline constexpr double warps_to_issue = 16;   // that fill the schedulers' slots, dependences considered
-inline constexpr double warps_to_multiply = 8;  // the same of mma, whose products wait for no other
+inline constexpr double warps_to_multiply = 8;  // the same of products, which wait for no other of their tile
 inline constexpr double many = 64;     // operations for 4 bytes: elements are read again and again from the caches
 inline constexpr double latency = 1e-6;        // seconds; of memory
 inline constexpr double launch = 3e-6;         // seconds from one kernel to the next
