@@ -103,8 +103,10 @@ void emit_next_places(function_emitter& f, ir::value id) {
   std::string when = i.mask == ir::none ? "" : f.ref(i.mask);
   if (!f.all_live) when = when.empty() ? f.live() : cat("(", f.live(), " & ", when, ")");
   f.line(cat("int v", id, "[", f.held(f.lanes), "];"));
-  f.each(f.lanes, cat(f.ref(id), " = next_place<T>(group, b", i.target, ", ", f.ref(i.args[0]), ", ",
-                      when.empty() ? "true" : when, ");"));
+  const std::string of = f.place.group > 32 ? cat("next_place_of_block(b", i.target, ", seen", i.target)
+                                            : cat("next_place<T>(group, b", i.target);
+  f.each(f.lanes,
+         cat(f.ref(id), " = ", of, ", ", f.ref(i.args[0]), ", ", when.empty() ? "true" : when, ");"));
 }
 
 }  // namespace sheaf::inline v0_1::cuda

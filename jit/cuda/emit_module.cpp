@@ -34,6 +34,19 @@ void emit_locals(function_emitter& f) {
   }
 }
 
+// Of a table that tells lanes of several warps their places, see next_place_of_block.
+void emit_seen(function_emitter& f) {
+  std::vector<bool> made(f.m.buffers.size());
+  for (const ir::instruction& i : f.kernel.instructions) {
+    if (i.code != ir::opcode::next_places || f.place.group <= 32 || made[static_cast<std::size_t>(i.target)]) continue;
+    made[static_cast<std::size_t>(i.target)] = true;
+    const std::int64_t places = f.buffer(i.target).elements;
+    f.line(cat("__shared__ u64 seen", i.target, "[", places, "];"));
+    f.line(cat("for (int n = t; n < ", places, "; n += T) seen", i.target, "[n] = 0;"));
+    f.line("__syncthreads();");
+  }
+}
+
 // What a closed value is made of, before its place.
 void emit_closed(function_emitter& f, ir::value v) {
   if (f.made[static_cast<std::size_t>(v)]) return;
@@ -167,6 +180,7 @@ void emit_kernel(function_emitter& f, const launch& l, const std::vector<bool>& 
   emit_skip(f, before, own);
   emit_locals(f);
   declare_buffers(f);
+  emit_seen(f);
   if (f.place.single) f.line("if (blockIdx.x != 0) return;");
   emit_tiles(f);
 }
@@ -202,6 +216,7 @@ void emit_following(function_emitter& f, const launch& l, int arrival, const std
   if (f.place.group < l.threads) f.open("if (threadIdx.x < T)");
   emit_locals(f);
   declare_buffers(f);
+  emit_seen(f);
   emit_tiles(f);
   if (f.place.group < l.threads) f.close();
   if (!failed.empty()) f.close();

@@ -145,10 +145,13 @@ layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, cal
   find_loops(k.body, widest, most);
   most = std::min(most, widest);
   // Between warps they would wait at each iteration.
-  if (scans_in_runs(k, k.body, to) || takes_places(k)) most = std::min(most, 32);
+  if (scans_in_runs(k, k.body, to)) most = std::min(most, 32);
   p.rows = find_register_rows(m, k, extents, bounds, p.run, most);
   place_locals(m, k, scans_in_runs(k, k.body, to) || p.run > 1 ? widest : 1, p);
   p.group = std::min(widest, 32);
+  // The fewer tables, the fewer places of memory are written side by side.
+  if (takes_places(k)) p.group = std::max(p.group, most);
+  while (widest > most_held * p.group && 2 * p.group <= most) p.group *= 2;
   if (p.local_bytes > little && widest == 1) p.group = 32;
   if (p.single || p.local_bytes > 4 * little) p.group = std::max(most, p.local_bytes > little ? 32 : 1);
   while (p.group >= 32 && 2 * p.group <= most && p.tiles && *p.tiles < enough_threads / p.group) p.group *= 2;

@@ -305,6 +305,24 @@ template <int T> FN int next_place(u32 group, int* table, i64 place, bool live) 
   __syncwarp(group);
   return live ? first + __popc(before) : 0;
 }
+// The same of a block of up to 8 warps: seen[place] has a byte for each of them, which is 0 between calls.
+FN int next_place_of_block(int* table, u64* seen, i64 place, bool live) {
+  const int shift = (int)threadIdx.x / 32 * 8;
+  const u32 same = __match_any_sync(0xffffffffu, live ? (int)place : -1);
+  const u32 before = same & ((1u << (threadIdx.x & 31)) - 1);
+  u8* const own = (u8*)seen + (live ? place * 8 + shift / 8 : 0);
+  const bool counts = live && before == 0;
+  if (counts) *own = (u8)__popc(same);
+  __syncthreads();
+  const u64 all = live ? seen[place] : 0;
+  const int first = live ? table[place] : 0;
+  const int warps = first + (int)((all & ((1ull << shift) - 1)) * 0x0101010101010101ull >> 56);
+  __syncthreads();
+  if (counts) *own = 0;
+  if (counts && all >> shift >> 8 == 0) table[place] = warps + __popc(same);
+  __syncwarp(0xffffffffu);
+  return warps + __popc(before);
+}
 FN double scaled(bool by, double x) { return by ? x : 0.0; }
 FN double scaled(double by, double x) { return x == 0.0 || by == 0.0 ? 0.0 : by * x; }
 FN bool joined(bool a, bool b) { return a & b; }

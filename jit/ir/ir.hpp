@@ -169,7 +169,7 @@ struct statement {
   loop_kind how_loop = loop_kind::serial;
   std::int32_t loop = -1;
   value low = none, high = none;
-  // vector loops: a power of two, 2 to 256; wider than a register on purpose (several accumulators)
+  // vector loops: a power of two, 2 to 2048; wider than a register on purpose (several accumulators)
   std::int32_t lanes = 1;
   std::int32_t unroll = 1;  // serial loops: a hint
   std::int32_t jam = 1;     // serial loops: so many of its iterations may run at once, see passes/unroll_and_jam.hpp

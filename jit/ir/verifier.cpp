@@ -174,9 +174,9 @@ void kernel_verifier::loop(const statement& s, bool top) {
   require(!s.backward || s.unroll == 1, "loop_nesting", "a backward loop is not unrolled");
   const bool vector = s.how_loop == loop_kind::vector;
   require(!vector || !lanes_, "loop_nesting", "a vector loop inside another");
-  const bool power = s.lanes >= 2 && s.lanes <= 256 && std::has_single_bit(static_cast<unsigned>(s.lanes));
+  const bool power = s.lanes >= 2 && s.lanes <= 2048 && std::has_single_bit(static_cast<unsigned>(s.lanes));
   require(vector ? power : s.lanes == 1, "loop_nesting",
-          "lanes are a power of two, 2 to 256, for a vector loop, else 1");
+          "lanes are a power of two, 2 to 2048, for a vector loop, else 1");
   require(s.unroll >= 1 && s.unroll <= 16 && (s.unroll == 1 || s.how_loop == loop_kind::serial), "loop_nesting",
           "unroll is 1 to 16, for serial loops");
   require(s.jam >= 1 && s.jam <= 16 && (s.jam == 1 || (s.how_loop == loop_kind::serial && !s.backward)),

@@ -8,7 +8,7 @@
 //   arity            an elementwise op has its number of arguments
 //   types            arguments and results of an op have fitting types; subscripts, loop bounds and extents are i64
 //   vectorness       vectors exist inside a vector loop only; an op with a vector argument is a vector
-//   loop_nesting     at most one vector loop around anything; lanes a power of two, 2 to 256; a loop id is entered once
+//   loop_nesting     at most one vector loop around anything; lanes a power of two, 2 to 2048; a loop id entered once
 //   parallel_at_top  a parallel loop is the last statement of a kernel, after pure instructions only
 //   access_kind      uniform and contiguous accesses have scalar subscripts, gathers a vector one; lanes need a vector
 //                    loop;

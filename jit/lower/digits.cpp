@@ -1,5 +1,7 @@
 #include <sheaf/jit/lower/digits.hpp>
 
+#include <algorithm>
+
 #include <sheaf/jit/plan/algorithms/sort/sort.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
@@ -7,10 +9,9 @@ namespace sheaf::inline v0_1::lower {
 
 namespace {
 
-// A group is no wider than its narrowest loop: tables of many digits stay a warp's.
 template <class Body>
 void each_digit(ir::block_builder& b, const digit_counters& own, Body&& body) {
-  const std::int32_t digits = 1 << own.bits, lanes = digits <= tuning::sort::group_lanes ? digits : tuning::grid::warp;
+  const std::int32_t digits = 1 << own.bits, lanes = std::min(digits, plan::tile_lanes);
   ir::block_builder d = b.loop(ir::loop_kind::vector, "digit", b.i64(0), b.i64(digits), lanes);
   body(d, d.lanes());
   d.close();

@@ -25,6 +25,17 @@ inline index_memory indices_in(const ir::module& m, std::int32_t buffer) {
   return {buffer, m.buffers[static_cast<std::size_t>(buffer)].type};
 }
 
+// The same memory, as of another type of as many bytes.
+inline std::int32_t held_as(ir::module& m, std::int32_t buffer, element type) {
+  ir::buffer same = m.buffers[static_cast<std::size_t>(buffer)];
+  if (same.type == type) return buffer;
+  for (std::size_t b = 0; b < m.buffers.size(); ++b)
+    if (m.buffers[b].where == same.where && m.buffers[b].slot == same.slot && m.buffers[b].type == type)
+      return static_cast<std::int32_t>(b);
+  same.type = type;
+  return ir::add_buffer(m, std::move(same));
+}
+
 // Part `tile` of a range, in parts of `size`.
 range part_of(ir::block_builder& b, ir::value tile, ir::value size, ir::value first, ir::value end);
 // How many there are to sort: none, if there is no room for all.

@@ -1,6 +1,7 @@
 // Expressions: where a node is emitted, and how loads meet lanes.
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/ir/verify.hpp>
+#include <sheaf/jit/lower/digits.hpp>
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
@@ -227,7 +228,7 @@ std::optional<ir::lane_pattern> kernel_lowering::deinterleaving_of(std::int32_t 
 
 ir::value kernel_lowering::emit_load(node_id n, scope& at) {
   const node_id tensor = g.arg(n, 0);
-  const std::int32_t id = buffers.at(tensor);
+  const std::int32_t id = held_as(code, buffers.at(tensor), g.type(n));
   std::vector<node_id> subscripts;
   for (int d = 0; d + 1 < g[n].count; ++d) {
     const node_id e = g.arg(n, 1 + d);

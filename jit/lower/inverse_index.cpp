@@ -76,7 +76,8 @@ void kernel_lowering::sort_inverse_index(const stage& s, int part, scope& top) {
   list.walk = [&](scope& at, const range& iterations, const lanes_body& body) {
     lanes_of_updates(a, at, iterations, s.sort.iterations, body);
   };
-  list.index = [&](scope& in, std::size_t p) { return emit(s.inverse.named[p], in); };
+  const std::vector<node_id>& values = s.inverse.values.empty() ? s.inverse.named : s.inverse.values;
+  list.index = [&](scope& in, std::size_t p) { return emit(values[p], in); };
   list.place = [&](ir::block_builder& b, std::size_t p, ir::value n) { return a.plane(b, p, n); };
   sort(s, part, list, top);
 }

@@ -32,7 +32,19 @@ struct inverse_index_lowering {
   }
   // In the iteration of update n.
   void bind(scope& s, ir::value n) const {
-    for (std::size_t p = 0; p < l.named.size(); ++p) s.bind_to(k.g, l.named[p], at(*s.block, plane(*s.block, p, n)));
+    for (std::size_t p = 0; p < l.named.size(); ++p) {
+      const ir::value place = plane(*s.block, p, n);
+      if (k.g.kind(l.named[p]) == op::index)
+        s.bind_to(k.g, l.named[p], at(*s.block, place));
+      else
+        bind_value(s, l.named[p], place);
+    }
+  }
+  // What an update loads, by which its indices are nowhere needed.
+  void bind_value(scope& s, node_id value, ir::value place) const {
+    for (const node_id idx : l.walk) s.bound.insert(k.g.ordinal(idx));
+    const element type = k.g.type(value);
+    s.set(value, s.block->load(held_as(k.code, array, type), type, {place}));
   }
 };
 

@@ -139,10 +139,15 @@ class kernel_lowering {
   // row_parts.cpp
   void parts_of_rows(const stage& s, int kernel, scope& top);
   ir::value fold_part(const stage& s, scope& at, const range& own);
-  ir::value join_parts(const stage& s, scope& at, const range& places);
+  struct places_of_parts {
+    node_id array;
+    range places;
+  };
+  ir::value join_parts(const stage& s, scope& at, std::initializer_list<places_of_parts> list);
+  ir::value join_row(const stage& s, scope& at, const range& updates);
   // What the parts of a row come to, whose updates then begin after them.
   ir::value take_parts(const stage& s, scope& at, range& updates);
-  ir::access place_of_part(const stage& s, scope& at, std::vector<ir::value>& list);
+  ir::access place_of_part(const stage& s, node_id array, scope& at, std::vector<ir::value>& list);
 
   // sort.cpp
   void sort(const stage& s, int part, const list_to_sort& list, scope& top);

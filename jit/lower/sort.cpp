@@ -79,12 +79,13 @@ struct sort_lowering {
     put(sum(b, b.i64(plan::keys_at), n), moved_digit(b, x, own.bits, top_digit));
     for (std::size_t p = 0; p < static_cast<std::size_t>(f.planes); ++p) {
       const ir::value found = list.index(in, p);
-      if (plan::fills_list(f, 0)) {
-        indices_in(k.code, list.array).store(b, list.place(b, p, n), found, ir::access::gather, listed);
-      } else {
-        const ir::value skipped = b.emit(op::mul, {room, b.i64(2 + static_cast<std::int64_t>(p))});
-        put(sum(b, sum(b, skipped, b.i64(plan::keys_at)), n), found);
-      }
+      const ir::value skipped = b.emit(op::mul, {room, b.i64(2 + static_cast<std::int64_t>(p))});
+      const bool last = plan::fills_list(f, 0);
+      const ir::value place = last ? list.place(b, p, n) : sum(b, sum(b, skipped, b.i64(plan::keys_at)), n);
+      const std::int32_t array = last ? list.array : memory.buffer;
+      const element type = b.type_of(found);  // of an index, or of what an update loads
+      const std::int32_t typed = type == element::i64 ? array : held_as(k.code, array, type);
+      indices_in(k.code, typed).store(b, place, found, ir::access::gather, listed);
     }
     if (!list.reach) return;
     const ir::value lowest = k.emit(k.g.arg(f.outer, 0), in), reaches = k.emit(plan::reaches_at(k.g, f), in);
@@ -96,7 +97,7 @@ struct sort_lowering {
 
 int lanes_of_walk(const plan::facts& known, const shapes::amount& iterations) {
   int lanes = 32;
-  while (!known.call().force_for_tests && lanes < tuning::sort::group_lanes && lanes < iterations) lanes *= 2;
+  while (!known.call().force_for_tests && lanes < plan::tile_lanes && lanes < iterations) lanes *= 2;
   return lanes;
 }
 ir::value in_lanes(ir::block_builder& b, ir::value x) {
@@ -158,14 +159,17 @@ std::vector<Number> kernel_lowering::numbers_of_sort(const stage& s, const plan:
   const bool slices = s.how == plan::way::lists;
   const Number keys = known_value(f.keys), room = known_value(f.room), planes_at = plan::keys_at + 2 * room;
   const Number list_at = slices ? 2 * keys + 1 : keys + 2;
-  const Number tiles = known_value(plan::tiles_of(g, f, part.step == sort_step::prefix ? part.pass : 1));
+  const bool reaches = part.step > sort_step::ends;
+  const std::int64_t size = reaches ? plan::tile_of_reaches(f) : f.tile;
+  const Number tiles = reaches ? whole_quotient(room + size - 1, size)
+                               : known_value(plan::tiles_of(g, f, part.step == sort_step::prefix ? part.pass : 1));
   const auto keys_of = [&](int pass) { return pass % 2 == 0 ? Number(plan::keys_at) : plan::keys_at + room; };
   std::vector<Number> numbers(static_cast<std::size_t>(sort_number::count_));
   const auto set = [&](sort_number n, const Number& x) { numbers[static_cast<std::size_t>(n)] = x; };
   const bool over = part.step > sort_step::place, to_list = over || plan::fills_list(f, part.pass);
   set(sort_number::room, room);
   set(sort_number::tiles, tiles);
-  set(sort_number::size, f.tile);
+  set(sort_number::size, size);
   const std::int64_t digits = plan::digits_of(f);
   set(sort_number::entries, tiles * digits);
   set(sort_number::groups, whole_quotient(tiles * digits + plan::counts_at_once - 1, plan::counts_at_once));

@@ -58,10 +58,10 @@ struct kernel_writer {
 
   // body(block, first place) for lanes of the places of a tile.
   template <class Body>
-  void each_place(scope& task, ir::value tile, Body&& body) {
+  void each_place(scope& task, ir::value tile, int lanes, Body&& body) {
     ir::block_builder& b = *task.block;
     const range part = part_of(b, tile, told(b, number::size), b.i64(0), listed(b));
-    ir::block_builder c = b.loop(ir::loop_kind::vector, "place", part.low, part.high, group_lanes);
+    ir::block_builder c = b.loop(ir::loop_kind::vector, "place", part.low, part.high, lanes);
     body(c, c.counter());
     c.close();
   }
@@ -78,7 +78,7 @@ struct kernel_writer {
     each_task(top, "tile", number::tiles, [&](scope& task, ir::value tile) {
       ir::block_builder& b = *task.block;
       clear_digits(b, own);
-      each_place(task, tile, [&](ir::block_builder& c, ir::value n) {
+      each_place(task, tile, plan::tile_lanes, [&](ir::block_builder& c, ir::value n) {
         count_digits(c, own, last_digit(c, keys_in(c, number::old_keys, n), bits), ir::none);
       });
       store_digits(b, own, {memory, told(b, number::counts), tile, told(b, number::tiles)});
@@ -124,7 +124,7 @@ struct kernel_writer {
       ir::block_builder& b = *task.block;
       const counts_table table{memory, told(b, number::counts), tile, told(b, number::tiles), told(b, number::sums)};
       load_digits(b, own, table);
-      each_place(task, tile, [&](ir::block_builder& c, ir::value n) {
+      each_place(task, tile, plan::tile_lanes, [&](ir::block_builder& c, ir::value n) {
         const ir::value x = keys_in(c, number::old_keys, n);
         const ir::value next = next_places(c, own, last_digit(c, x, bits), ir::none);
         const ir::value moved = moved_digit(c, x, bits, told(c, number::top));
@@ -176,7 +176,8 @@ struct kernel_writer {
     each_task(top, "tile", number::tiles, [&](scope& task, ir::value tile) {
       ir::block_builder& b = *task.block;
       const ir::value reached = b.accumulator(element::i64, monoid::max, true);
-      each_place(task, tile, [&](ir::block_builder& c, ir::value n) { c.combine(reached, reach_of(c, n)); });
+      each_place(task, tile, group_lanes,
+                 [&](ir::block_builder& c, ir::value n) { c.combine(reached, reach_of(c, n)); });
       const ir::value farthest = b.emit(op::maximum, {b.fold_lanes(reached), b.i64(0)});
       put(b, sum(b, told(b, number::counts), tile), farthest);
     });
@@ -195,7 +196,7 @@ struct kernel_writer {
       const ir::value other = b.emit(op::less, {b.i64(0), tile});
       const ir::value place = sum(b, told(b, number::counts), b.emit(op::sub, {tile, b.i64(1)}));
       b.combine(reached, memory.load(b, place, ir::access::uniform, other));
-      each_place(task, tile, [&](ir::block_builder& c, ir::value n) {
+      each_place(task, tile, group_lanes, [&](ir::block_builder& c, ir::value n) {
         const ir::value up_to = c.scan_lanes(reached, reach_of(c, n));
         memory.store(c, sum(c, told(c, number::old_keys), n), up_to, ir::access::contiguous);
       });

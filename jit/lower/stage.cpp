@@ -237,7 +237,7 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
     scatter_by_atomics(*stages.front(), k.part, top);
     return std::move(builder).finish();
   }
-  if (stages.front()->inverse.parts.array != no_node && k.part < 2) {
+  if (stages.front()->inverse.parts.array != no_node && k.part < stages.front()->inverse.parts.kernels()) {
     parts_of_rows(*stages.front(), k.part, top);
     return std::move(builder).finish();
   }

@@ -213,6 +213,7 @@ inline constexpr std::int64_t in_a_row = 32;  // a longer sum is one of sums of 
 // On a GPU parts of so many updates of a row are folded before, from so many updates of all rows on.
 inline constexpr std::int64_t part = 512, forced_part = 8;  // forced: in tests
 inline constexpr double parts_from = 2048;
+inline constexpr std::int64_t at_once = 64, forced_at_once = 4;  // of the parts of a row, where it may have very many
 inline constexpr int lanes_of_part = 256;  // of results of one number
 }  // namespace updates
 

@@ -4,6 +4,7 @@
 
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/roots.hpp>
 #include <sheaf/jit/plan/subscript_ends.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/suspected.hpp>
@@ -181,6 +182,16 @@ void check_stages::ask_together(const std::vector<node_id>& loads) {
     }
     stages.insert(stages.begin() + static_cast<std::ptrdiff_t>(std::ranges::min(places)), std::move(s.asks));
   }
+}
+
+void walk_together(graph& g, const stage& leader, stage& s) {
+  if (g.kind(leader.body) != op::reduce || g.kind(s.body) != op::reduce) return;
+  const auto walk = bound_indices(g, leader.body), own = bound_indices(g, s.body);
+  if (walk.size() != 1 || own.size() != 1 || walk == own || !same_range(g, own[0], walk[0]) || mentions(g, s, walk[0]))
+    return;
+  replacement put(g, proofs::kept);
+  put.rename(own[0], walk[0]);
+  replace_in_roots(s, put);
 }
 
 void check_stages::add_stage(check& c, node_id only) {

@@ -28,4 +28,8 @@ struct check_stages {
   void add_stage(check& c, node_id only = no_node);
 };
 
+// Partial results of checks that are made in one kernel: those of s over the range that the leader walks are found in
+// the same walk.
+void walk_together(graph& g, const stage& leader, stage& s);
+
 }  // namespace sheaf::inline v0_1::plan

@@ -258,7 +258,7 @@ class bounding {
     const double row = (in_a_row + std::ceil(terms / in_a_row)) * half_ulp(type);
     if (f.array == no_node) return row;
     const double joins = std::ceil(terms / static_cast<double>(f.size));
-    const double of_parts = (in_a_row + 2 * static_cast<double>(f.size) / in_a_row + 2) * half_ulp(type);
+    const double of_parts = (in_a_row + 2 * static_cast<double>(f.size) / in_a_row + f.kernels()) * half_ulp(type);
     return std::min(row, of_parts + joins * half_ulp(numerics::joined(monoid_of(g_, q), type)));
   }
   // The rows of two blocks, the blocks of a group before and after, and spans, which may be half of all groups.

@@ -76,6 +76,11 @@ struct row_parts_form {
   node_id array = no_node;  // a definition without values; none: the scatter has no parts
   node_id part = no_node;   // an index over the places of the array
   std::int64_t size = 0;
+  // Where a row may have very many, so many parts that stand side by side are joined before all of a row's are: whole
+  // ones, which have places in this array as the parts have in theirs. None: all at once.
+  node_id groups = no_node;
+  std::int64_t at_once = 0;
+  int kernels() const { return groups == no_node ? 2 : 3; }  // before that of the rows
   // Of results of one number lanes go along the updates, of which `update` is an index: the term and its condition, in
   // that and the owned index. None: an update at a time.
   node_id update = no_node, value = no_node, rest = no_node;
@@ -93,6 +98,7 @@ struct row_parts_form {
 struct inverse_index_form {
   std::vector<node_id> walk = {};   // outermost first
   std::vector<node_id> named = {};  // those of an update that its value depends on: the array has them
+  std::vector<node_id> values = {};  // in the walk of a list that goes another way than its scatter: what those are
   node_id owned = no_node;
   node_id at = no_node;
   std::int64_t chunk = 0;

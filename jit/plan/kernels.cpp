@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include <sheaf/jit/plan/check_stages.hpp>
 #include <sheaf/jit/plan/group_tile.hpp>
 #include <sheaf/jit/plan/packing.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
@@ -171,6 +172,7 @@ bool may_join(graph& g, const facts& known, const program_plan& plan, const kern
     if (!same_range(g, k.parallel, s.parallel) || mentions(g, s, k.parallel)) return false;
     rename_parallel(g, renamed, k.parallel);
   }
+  if (known.for_groups() && leader.asked) walk_together(g, leader, renamed);
   for (const int other : k.stages) {
     const stage& writer = plan.at(other);
     const bool in_row = k.row != no_node && k.row == s.rows.part && reads_only_at(g, renamed, writer, k.row);
@@ -213,6 +215,7 @@ std::vector<const char*> parts_by_name(const stage& s) {
   if (s.how == way::tile_starts) return {"find"};
   if (s.how == way::tiles && s.tiles().reduce == no_node) return {"rows"};
   if (s.how == way::tiles) return {"fold", "join"};
+  if (s.inverse.parts.groups != no_node) return {"parts", "groups", "join", "rows"};
   if (s.inverse.parts.array != no_node) return {"parts", "join", "rows"};
   if (s.how == way::inverse_index && s.inverse.blocks > 0) return {"count", "positions", "place"};
   std::vector<const char*> names;

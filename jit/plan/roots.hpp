@@ -62,8 +62,9 @@ void for_each_root(Stage& s, Visit&& visit) {
   each(root_kind::form, s.inverse.at, s.inverse.room);
   all(root_kind::index, s.inverse.walk);
   all(root_kind::index, s.inverse.named);
+  all(root_kind::form, s.inverse.values);
   each(root_kind::index, s.inverse.owned);
-  each(root_kind::made, s.inverse.array, s.inverse.parts.array);
+  each(root_kind::made, s.inverse.array, s.inverse.parts.array, s.inverse.parts.groups);
   each(root_kind::form, s.inverse.parts.value, s.inverse.parts.rest);
   each(root_kind::index, s.inverse.parts.part, s.inverse.parts.update);
   each(root_kind::form, s.sort.room, s.sort.keys);

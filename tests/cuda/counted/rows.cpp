@@ -98,7 +98,7 @@ void find_bytes(const emitted_row& row, const plan::facts& known, std::vector<la
       launches[n].bytes = whole.read.estimate() + (k.part == 2 ? whole.written.estimate() : 0);
       continue;
     }
-    const std::size_t after = k.part > 0 ? 0 : s.inverse.parts.array != no_node ? 2 : 0;
+    const std::size_t after = k.part > 0 ? 0 : s.inverse.parts.array != no_node ? s.inverse.parts.kernels() : 0;
     launch_facts& to = launches[std::min(n + after, launches.size() - 1)];
     to.bytes += k.read.estimate() + k.written.estimate();
     if (k.part == 0) to.operations += operations_of(known, plan, k);

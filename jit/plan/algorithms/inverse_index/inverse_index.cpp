@@ -6,6 +6,7 @@
 #include <sheaf/jit/plan/equal_data.hpp>
 #include <sheaf/jit/plan/promised.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/algorithms/inverse_index/flat_walk.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/algorithms/sort/sort.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -159,7 +160,7 @@ bool sorted_on_device(const context& c, stage& lists, inverse_index_form& l) {
   const sort_form wanted{
       .outer = l.walk.front(), .room = l.room, .keys = chunks_of(g, l), .planes = static_cast<int>(l.named.size()),
       .type = g.type(lists.define)};
-  return sort_on_device(c, lists, wanted);
+  return sort_on_device(c, lists, wanted, l.walk.size() > 1 ? l.walk.back() : no_node);
 }
 
 }  // namespace
@@ -189,11 +190,26 @@ inverse_index_form listed_by_row(const context& c, const stage& s, node_id walk,
   return l;
 }
 
-node_id listed_place(graph& g, const inverse_index_form& l, node_id n, int plane) {
+namespace {
+
+node_id place_in_list(graph& g, const inverse_index_form& l, node_id n, int plane) {
   const node_id first = make(g, op::add, chunks_of(g, l), integer(g, 2));
   const node_id skipped = make(g, op::mul, l.room, integer(g, plane));
-  const node_id place = make(g, op::add, make(g, op::add, first, skipped), n);
+  return make(g, op::add, make(g, op::add, first, skipped), n);
+}
+
+}  // namespace
+
+node_id listed_place(graph& g, const inverse_index_form& l, node_id n, int plane) {
+  const node_id place = place_in_list(g, l, n, plane);
   return proven(g, load(g, l.array, &place, 1));
+}
+
+node_id listed_value(graph& g, const inverse_index_form& l, node_id n, int plane) {
+  const node_id value = l.named[static_cast<std::size_t>(plane)];
+  if (g.kind(value) == op::index) return cast_to(g, element::i64, listed_place(g, l, n, plane));
+  const node_id list[] = {l.array, place_in_list(g, l, n, plane)};
+  return proven(g, g.intern(op::load, g.type(value), 0, list, 2));
 }
 
 bool take_row_order(const context& c, stage& s) {
@@ -229,6 +245,26 @@ std::vector<node_id> named_by(graph& g, const stage& s, const std::vector<node_i
   return named.empty() ? std::vector<node_id>{walk.back()} : named;
 }
 
+// Where all that the value depends on is one load of 4 bytes, that goes with the key: by rows it would be read
+// anywhere, a sector for each. Not of a list that is kept, whose values may change.
+void list_value(const context& c, const stage& s, inverse_index_form& l) {
+  const auto& [g, known, before] = c;
+  const term_of_row term = in_row(g, s);
+  const index_set walked = set_of(g, l.walk);
+  node_id value = no_node;
+  for (const node_id root : {term.value, term.rest})
+    for_each_node(g, root, [&](node_id n) {
+      if (value == no_node && g.kind(n) == op::load && g.free[n].meets(walked)) value = n;
+    });
+  if (value == no_node || !g.free[value].within(walked) || g.kind(g.arg(value, 0)) != op::input) return;
+  const element type = g.type(value);
+  if (row(type).bytes != row(element::u32).bytes || !is_inside(g, value)) return;
+  replacement put(g, proofs::kept);
+  put.add(value, identity_of(g, monoid::sum, type));
+  if (g.free[put(term.value)].meets(walked) || g.free[put(term.rest)].meets(walked)) return;
+  l.named = {value};
+}
+
 // Does each update read elements of its own, which lie one after the other in the order of the walk or anywhere? By
 // rows all of them lie anywhere, and what few updates share stays in a cache.
 bool reads_own_elements(graph& g, const stage& s, const std::vector<node_id>& walk) {
@@ -246,6 +282,12 @@ bool pays_on_processor(const context& c, const stage& s, const updated_rows& t, 
   if (results < listed_from || known.trips(s.owned) < least_rows) return false;
   if (is_promised(g, known, t.at) || is_slow(g, t.at)) return true;
   return results >= beyond_caches && !reads_own_elements(g, s, bound_indices(g, s.body));
+}
+
+// Where blocks count by themselves.
+amount bytes_of_counts(const facts& known, const inverse_index_form& l) {
+  if (l.blocks == 0) return 0;
+  return 8.0 * known.trips(l.owned) / static_cast<double>(l.chunk) * static_cast<double>(l.blocks);
 }
 
 std::string what_is_listed(const inverse_index_form& l) {
@@ -300,18 +342,19 @@ bool list_updates(const context& c, stage& s) {
   while (l.chunk < most_rows && known.trips(s.owned) / static_cast<double>(l.chunk) > most_chunks) l.chunk *= 2;
   if (!gpu && !by_row) l.blocks = blocks_of_list(known, l, *updates);
   const element type = gpu ? type_of_list(c, l) : element::i64;
+  if (type == element::u32 && !promised) list_value(c, s, l);
+  inverse_index_form used = l;  // as the scatter sees it
+  if (gpu && flatten_walk(c, l)) used.room = l.room;
   const auto planes = static_cast<std::int64_t>(l.named.size()) + (by_row ? 0 : 1);
-  stage lists = stage_of(g, l, walk.front(), planes, type);
+  stage lists = stage_of(g, l, used.walk.front(), planes, type);
   lists.when = s.when;
   const auto unnamed = static_cast<double>(loops.size() - l.named.size());
-  lists.bytes = (bytes - 8.0 * unnamed * *updates) * (row(type).bytes / 8.0);
-  if (l.blocks > 0)  // counts
-    lists.bytes += 8.0 * known.trips(l.owned) / static_cast<double>(l.chunk) * static_cast<double>(l.blocks);
+  lists.bytes = (bytes - 8.0 * unnamed * *updates) * (row(type).bytes / 8.0) + bytes_of_counts(known, l);
   lists.operations = 4 * *updates;
   lists.reasons.push_back(what_is_listed(l));
   if (gpu && !sorted_on_device(c, lists, l)) return false;
-  l.array = lists.define;
-  s.inverse = l;
+  used.chunk = l.chunk, used.all_fit = l.all_fit, used.array = lists.define;
+  s.inverse = used;
   fold_parts_of_rows(c, s);
   s.reasons.push_back("a task walks the updates of its own rows, row by row, and writes each row once");
   done.push_back(std::move(lists));

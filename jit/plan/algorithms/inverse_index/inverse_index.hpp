@@ -15,6 +15,9 @@ inverse_index_form listed_by_row(const context& c, const stage& s, node_id walk,
 // Of the n-th update by row, the index of a plane; in n.
 node_id listed_place(graph& g, const inverse_index_form& l, node_id n, int plane = 0);
 
+// The same as what the scatter's value has of it, in that one's type.
+node_id listed_value(graph& g, const inverse_index_form& l, node_id n, int plane);
+
 // Gives a scatter with a list parts of rows, where a row may have many updates.
 void fold_parts_of_rows(const context& c, stage& s);
 

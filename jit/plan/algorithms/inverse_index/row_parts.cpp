@@ -19,7 +19,7 @@ void take_lanes(const context& c, const stage& s, const inverse_index_form& l, r
   const node_id update = fresh_index(g, s.owned, integer(g, 0), l.room);
   replacement put(g, proofs::kept);
   for (std::size_t p = 0; p < l.named.size(); ++p)
-    put.add(l.named[p], cast_to(g, element::i64, listed_place(g, l, update, static_cast<int>(p))));
+    put.add(l.named[p], listed_value(g, l, update, static_cast<int>(p)));
   const term_of_row term = in_row(g, s);
   const node_id value = put(term.value), rest = put(term.rest);
   if (holds(g, value, op::reduce) || holds(g, rest, op::reduce) || !may_vectorise(g, value, update) ||
@@ -39,15 +39,20 @@ void fold_parts_of_rows(const context& c, stage& s) {
   const bool forced = known.call().force_for_tests;
   if (!forced && *room < updates::parts_from) return;
   row_parts_form f{.size = forced ? updates::forced_part : updates::part};
-  const node_id places = make(g, op::maximum, make(g, op::quotient, s.inverse.room, integer(g, f.size)), integer(g, 1));
-  f.part = fresh_index(g, s.owned, integer(g, 0), places);
-  std::vector<node_id> indices{f.part};
-  for (const node_id idx : s.indices)
-    if (idx != s.owned) indices.push_back(fresh_index(g, idx, integer(g, 0), trips_of(g, idx)));
   take_lanes(c, s, s.inverse, f);
-  stage memory = space(g, "parts", identity_of(g, monoid_of(g, s.body), g.type(s.body)), indices);
-  f.array = memory.define;
-  before.push_back(std::move(memory));
+  const auto memory_of = [&](const char* name, std::int64_t size) {
+    const node_id count = make(g, op::maximum, make(g, op::quotient, s.inverse.room, integer(g, size)), integer(g, 1));
+    std::vector<node_id> indices{fresh_index(g, s.owned, integer(g, 0), count)};
+    for (const node_id idx : s.indices)
+      if (idx != s.owned) indices.push_back(fresh_index(g, idx, integer(g, 0), trips_of(g, idx)));
+    stage memory = space(g, name, identity_of(g, monoid_of(g, s.body), g.type(s.body)), indices);
+    before.push_back(std::move(memory));
+    return before.back();
+  };
+  const stage parts = memory_of("parts", f.size);
+  f.array = parts.define, f.part = parts.indices.front();
+  f.at_once = forced ? updates::forced_at_once : updates::at_once;
+  if (*room >= static_cast<double>(f.size * f.at_once * 4)) f.groups = memory_of("groups", f.size * f.at_once).define;
   s.inverse.parts = f;
   s.reasons.push_back("of each row parts of " + std::to_string(f.size) +
                       " updates are folded by groups of their own before, however many a row has");

@@ -6,12 +6,15 @@
 
 namespace sheaf::inline v0_1::plan {
 
-using tuning::sort::counts_at_once, tuning::sort::least_tile;
+using tuning::sort::counts_at_once, tuning::sort::least_tile, tuning::sort::tile_lanes;
+// Places of a warp's tile, which has no table.
+inline std::int64_t tile_of_reaches(const sort_form& f) { return f.tile / tuning::sort::reach_tiles; }
 inline std::int64_t digits_of(const sort_form& f) { return std::int64_t{1} << f.digit_bits; }
 
 // Gives a list its sort and puts a stage for the memory before it. False where it can't be sorted so: then nothing was
 // done. outer, room, keys, planes: as in sort_form.
-bool sort_on_device(const context& c, stage& list, sort_form wanted);
+// inner: the index that runs in lanes, where that is another one.
+bool sort_on_device(const context& c, stage& list, sort_form wanted, node_id inner = no_node);
 
 // Tiles of a pass.
 node_id tiles_of(graph& g, const sort_form& f, int pass);
