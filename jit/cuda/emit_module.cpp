@@ -101,8 +101,10 @@ void emit_kernel(function_emitter& f, const launch& l, const std::vector<bool>& 
   if (f.place.group > 32 && f.place.group != l.threads)
     throw compile_error("a group beyond a warp is the block: " + l.name);
   find_accumulators(f);
-  // Bounds registers, of which those that multiply need all.
-  const int blocks = l.threads >= 256 && !has_mma(f.kernel.body) ? tuning::grid::least_resident / l.threads : 1;
+  // Bounds registers, of which those that multiply and those that have long rows need all.
+  const bool all = has_mma(f.kernel.body) ||
+                   f.place.rows.registers(f.place.group) > tuning::register_rows::most_registers;
+  const int blocks = l.threads >= 256 && !all ? tuning::grid::least_resident / l.threads : 1;
   const std::string bounds = blocks > 1 ? cat(l.threads, ", ", blocks) : std::to_string(l.threads);
   f.text +=
       cat("\nextern \"C\" __global__ void __launch_bounds__(", bounds, ") ", l.name, "(const arguments words) {\n");
