@@ -48,7 +48,7 @@ bool is_short(const function_emitter& f, const ir::statement& s) {
 
 // The loop's head; its counter is a number of 64 bits whatever counts. step: lanes.
 void open_loop(function_emitter& f, const ir::statement& s, int step) {
-  const std::string c = cat("c", s.loop), low = f.low_of(s), high = f.ref(s.high);
+  const std::string c = cat("c", s.loop), low = f.ref(s.low), high = f.ref(s.high);
   if (s.backward && step > 1)
     return f.open(cat("for (i64 ", c, " = ", high, " > ", low, " ? ", low, " + (((", high, " - ", low, " - 1) & -",
                       step, "ll)) : ", low, " - 1; ", c, " >= ", low, "; ", c, " -= ", step, ")"));
@@ -201,7 +201,6 @@ int unrolled(const function_emitter& f, const ir::statement& s) {
     return of_loops == 0 ? 1 : static_cast<int>(std::clamp<std::int64_t>((32 + of_loops - 1) / of_loops, 1, 4));
   }
   if (f.follows) return std::clamp(4 * loads / f.held(s.lanes), 1, 16);
-  if (f.beyond > 0) return std::clamp(2 * loads / f.held(s.lanes), 1, 16);
   // Shared memory holds few groups as wide: the more each has under way.
   return std::clamp(loads / f.held(s.lanes), 1, f.place.group >= 256 ? 8 : 4);
 }
@@ -255,7 +254,7 @@ namespace {
 // All iterations that the loop has at most, one after the other: registers hold what it meets.
 void emit_written_lanes(function_emitter& f, const ir::statement& s, const register_rows::written_loop& written) {
   begin_lanes(f, s);
-  f.all_live = written.exact && (f.all_live || written.goes_on);
+  f.all_live = f.all_live && written.exact;
   auto pointers = find_pointers(f, s);
   declare_pointers(f, pointers);
   const std::string c = cat("c", s.loop), last = std::to_string((written.iterations - 1) * s.lanes);
@@ -265,8 +264,8 @@ void emit_written_lanes(function_emitter& f, const ir::statement& s, const regis
   f.line(cat("const i64 ", c, " = ", c, "_short;"));
   if (!f.all_live) {
     const std::string left = cat("(int)(", f.ref(s.high), ") - ", c, "_short");
-    const bool ends = written.exact && !written.goes_on;
-    f.line(cat("const int rest = ", ends ? cat(c, "_short < ", last, " ? ", s.lanes, " : ", left) : left, ";"));
+    const std::string before = written.exact ? cat(c, "_short < ", last, " ? ", s.lanes, " : ") : "";
+    f.line(cat("const int rest = ", before, left, ";"));
     f.line(cat("bool live[", f.held(s.lanes), "];"));
     f.each(s.lanes, cat(f.live(), " = ", f.lane(s.lanes), " < rest;"));
   }
@@ -278,11 +277,8 @@ void emit_written_lanes(function_emitter& f, const ir::statement& s, const regis
 
 // Backward, the vector with dead lanes comes first; its lanes ascend all the same.
 void emit_vector_loop(function_emitter& f, const ir::statement& s) {
-  if (const auto written = f.place.rows.loops.find(&s); written != f.place.rows.loops.end()) {
-    emit_written_lanes(f, s, written->second);
-    if (!written->second.goes_on) return;
-    f.beyond = written->second.iterations * s.lanes;
-  }
+  if (const auto written = f.place.rows.loops.find(&s); written != f.place.rows.loops.end())
+    return emit_written_lanes(f, s, written->second);
   begin_lanes(f, s);
   auto pointers = find_pointers(f, s);
   declare_pointers(f, pointers);
@@ -296,7 +292,6 @@ void emit_vector_loop(function_emitter& f, const ir::statement& s) {
   move_pointers(f, pointers);
   f.close();
   end_lanes(f);
-  f.beyond = 0;
 }
 
 // Does it add to what the group keeps? Then that is complete when all threads have met after it.

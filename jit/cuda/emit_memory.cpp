@@ -199,12 +199,12 @@ void emit_pair(function_emitter& f, const ir::statement& s) {
 
 void emit_load(function_emitter& f, ir::value id, const std::string& moving) {
   const ir::instruction& i = f.instruction(id);
-  if (const auto row = f.place.rows.loads.find(id); row != f.place.rows.loads.end() && f.beyond == 0) {
+  if (const auto row = f.place.rows.loads.find(id); row != f.place.rows.loads.end()) {
     f.line(cat(held_type(i.type), " v", id, "[", f.held(f.lanes), "];"));
     return f.each(f.lanes, cat(f.ref(id), " = ", f.in_row(row->second), ";"));
   }
   load_from_memory(f, id, moving);
-  if (const auto row = f.place.rows.filled_by.find(id); row != f.place.rows.filled_by.end() && f.beyond == 0)
+  if (const auto row = f.place.rows.filled_by.find(id); row != f.place.rows.filled_by.end())
     f.each(f.lanes, cat(f.in_row(row->second), " = ", f.ref(id), ";"));
 }
 

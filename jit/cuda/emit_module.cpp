@@ -171,7 +171,8 @@ void emit_kernel(function_emitter& f, const launch& l, const std::vector<bool>& 
   const auto folds = std::ranges::count_if(f.kernel.instructions, [](const ir::instruction& i) {
     return i.code == ir::opcode::accumulator && i.vector;
   });
-  f.has_all_registers = has_mma(f.kernel.body) || folds > most_folds;
+  f.has_all_registers = has_mma(f.kernel.body) || folds > most_folds ||
+                        f.place.rows.registers(f.place.group) > tuning::register_rows::most_registers;
   const int blocks = resident_blocks(f, l.threads);
   const std::string bounds = blocks > 1 ? cat(l.threads, ", ", blocks) : std::to_string(l.threads);
   f.text +=

@@ -33,7 +33,7 @@ class places {
     const ir::instruction& i = f_.instruction(v);
     if (i.type != element::i64 || (i.vector && !has_one_lane(f_))) return std::nullopt;
     if (i.code == ir::opcode::counter && i.target == loop_.loop)
-      return moving_place{f_.low_of(loop_), loop_.how_loop == ir::loop_kind::vector ? cat(loop_.lanes, "ll") : "1ll"};
+      return moving_place{f_.ref(loop_.low), loop_.how_loop == ir::loop_kind::vector ? cat(loop_.lanes, "ll") : "1ll"};
     if (i.code == ir::opcode::constant || i.code == ir::opcode::counter || is_outside(v))
       return moving_place{f_.ref(v), ""};
     if (i.code == ir::opcode::lanes) return std::nullopt;
@@ -104,7 +104,7 @@ std::vector<moving_pointer> find_pointers(const function_emitter& f, const ir::s
     if (loads && f.made[static_cast<std::size_t>(s.id)]) continue;
     const register_rows& rows = f.place.rows;
     const bool in_registers = loads ? rows.loads.contains(s.id) : f.stored_row < 0 && rows.stores.contains(&s);
-    if (in_registers && f.beyond == 0) continue;
+    if (in_registers) continue;
     const std::int32_t buffer = stores ? s.target : f.instruction(s.id).target;
     const auto at = place_of(f, loop, buffer, stores ? s.subscripts : f.instruction(s.id).args);
     if (!at || at->step.empty()) continue;

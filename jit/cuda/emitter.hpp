@@ -105,8 +105,6 @@ struct function_emitter {
   bool backward = false;
   bool all_live = false;  // no lane of the loop around is ever dead
   int stored_row = -1;  // what is stored now
-  std::int64_t beyond = 0;  // rows in registers, in the loop around: where its first iteration is
-  std::string low_of(const ir::statement& loop) const { return beyond > 0 ? cat(beyond, "ll") : ref(loop.low); }
   std::string within = {};  // of an iteration that is written out: whether there is one; empty: there is
 
   const ir::instruction& instruction(ir::value v) const { return kernel.instructions[static_cast<std::size_t>(v)]; }

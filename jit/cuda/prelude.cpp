@@ -94,7 +94,11 @@ template <class E, int K> FN void load_along(E (&x)[K], const E* p, int rest) {
   }
 }
 // x, of which the compiler knows nothing.
-FN int opaque(int x) { int y; asm("" : "=r"(y) : "0"(x)); return y; }
+#ifdef SHEAF_EMULATED
+FN int opaque(int x) { return x; }
+#else
+FN int opaque(int x) { int y; asm("mov.b32 %0, %1;" : "=r"(y) : "r"(x)); return y; }
+#endif
 template <bool Stream, class E> FN void put(E* p, E x) {
   if (Stream) __stcs(p, x);
   else *p = x;

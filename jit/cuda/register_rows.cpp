@@ -221,11 +221,8 @@ class finder {
       if (!high || !high->is_point()) return std::nullopt;
     }
     const auto known = closed_values(m_, k_, extents_).iterations(loop);
-    if (!known || known->is_of_class() || !(*known >= 1)) return std::nullopt;
-    if (!(*known <= std::ranges::end(steps)[-1])) {
-      if (!(*known <= longest)) return std::nullopt;
-      return register_rows::written_loop{longest, true, true};
-    }
+    if (!known || known->is_of_class() || !(*known >= 1) || !(*known <= std::ranges::end(steps)[-1]))
+      return std::nullopt;
     const auto step = std::ranges::find_if(steps, [&](std::int64_t n) { return *known <= n; });
     return register_rows::written_loop{*step, *known == *step};
   }
@@ -272,27 +269,12 @@ void register_rows::drop(int which) {
   });
 }
 
-bool register_rows::shorten(int group, std::int64_t most) {
-  const auto count = static_cast<std::int64_t>(rows.size());
-  const bool long_one = std::ranges::any_of(loops, [](const auto& l) { return l.second.goes_on; });
-  const auto is_load = [](const row& r) { return r.what == kind::load && sheaf::row(r.type).bytes == 4; };
-  if (group < threads_of_long || (long_one && count > 1) || !std::ranges::all_of(rows, is_load)) return false;
-  for (row& r : rows) r.elements = most / count * group;
-  for (auto& [loop, written] : loops) {
-    if (loop->lanes != group) return false;
-    written.exact = written.goes_on || (written.exact && written.iterations > most / count);
-    written.goes_on = true;
-    written.iterations = most / count;
-  }
-  return true;
-}
-
 register_rows find_register_rows(const ir::module& m, const ir::kernel& k, call_extents extents, extent_bounds bounds,
                                  int run, int group) {
   if (extents.empty() || parallel_loop(k) == nullptr) return {};
   register_rows found = finder(m, k, extents, bounds)(run);
-  while (found.registers(group) > most_registers && !found.shorten(group, most_registers))
-    found.drop(static_cast<int>(found.rows.size()) - 1);
+  const std::int64_t most = group < threads_of_long ? most_registers : most_of_long;
+  while (found.registers(group) > most) found.drop(static_cast<int>(found.rows.size()) - 1);
   const auto fits = [&](const auto& loop) { return loop.first->lanes % group == 0; };
   return std::ranges::all_of(found.loops, fits) ? found : register_rows{};
 }

@@ -27,8 +27,7 @@ struct register_rows {
   };
   struct written_loop {
     std::int64_t iterations = 0;
-    bool exact = false;    // else at most so many
-    bool goes_on = false;  // after those as a loop; exact: it has more
+    bool exact = false;  // else at most so many
   };
   std::vector<row> rows;
   std::map<const ir::statement*, written_loop> loops;  // vector loops
@@ -39,8 +38,6 @@ struct register_rows {
   // Registers of 4 bytes that a thread of a group of so many has for rows at once.
   std::int64_t registers(int group) const;
   void drop(int row);
-  // Then registers hold the first elements of each row, so many of all rows together. Else false.
-  bool shorten(int group, std::int64_t most);
 };
 // Those that a group of at most so many threads has room for.
 register_rows find_register_rows(const ir::module& m, const ir::kernel& k, call_extents extents, extent_bounds bounds,

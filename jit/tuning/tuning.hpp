@@ -328,14 +328,14 @@ inline constexpr std::int64_t most_waves = 64;    // factor; bench_gpu: blocks, 
 
 namespace register_rows {
 // A loop that is written out has so many iterations, the last of them maybe dead: lengths share code.
-inline constexpr std::int64_t steps[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};  // iterations; estimate: see above
+inline constexpr std::int64_t steps[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};  // trips; W12: above
 inline constexpr std::int64_t most_registers = 64;  // registers; W8: of the 128 that a thread has, for rows
+inline constexpr std::int64_t most_of_long = 128;   // registers; W12: the same of as many threads as have 255 each
+inline constexpr int threads_of_long = 256;         // threads; W12: of such a group
 inline constexpr std::int64_t enough = 40;          // registers; W8: of more, rows are shared by more threads
 inline constexpr std::int64_t few = 4;              // registers; bench_gpu: of fewer, a row needs no warp
 inline constexpr int least_threads = 16;            // threads; bench_gpu: of such a row, that load two sectors at once
 inline constexpr std::size_t most_statements = 48;  // statements; estimate: of a loop that is written out
-inline constexpr std::int64_t longest = 160;        // iterations; W12: of rows whose rest L2 holds
-inline constexpr int threads_of_long = 256;         // threads; W12: of their groups, two a multiprocessor
 }  // namespace register_rows
 
 namespace partition {
