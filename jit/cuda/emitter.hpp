@@ -162,6 +162,10 @@ void begin_lanes(function_emitter& f, const ir::statement& vector_loop);
 void emit_live_lanes(function_emitter& f, const ir::statement& vector_loop);
 void end_lanes(function_emitter& f);
 
+// resident_blocks.cpp
+bool needs_all_registers(const function_emitter& f);
+int resident_blocks(const function_emitter& f, int threads);
+
 // emit_pointers.cpp. Loads and stores of a loop's body whose places move by `step` elements in each iteration, and are
 // constants apart.
 struct moving_pointer {
@@ -191,6 +195,7 @@ std::string to_memory(element type, const std::string& held);
 // Does the body have running folds, and nothing else that goes from lane to lane? Then a thread's lanes are all in a
 // row, but for the processor's order. Those that begin anew at slices have no other form.
 bool scans_in_runs(const ir::kernel& k, const ir::block& body, const target& to);
+bool scans_slices(const ir::kernel& k, const ir::block& body);
 
 // emit_memory.cpp
 void declare_buffers(function_emitter& f);

@@ -43,6 +43,8 @@ bool takes_places(const ir::kernel& k) {
                      [](const ir::instruction& i) { return i.code == ir::opcode::next_places; });
 }
 
+}  // namespace
+
 bool scans_slices(const ir::kernel& k, const ir::block& body) {
   return std::any_of(body.begin(), body.end(), [&](const ir::statement& s) {
     if (s.kind != ir::statement_kind::instruct) return scans_slices(k, s.body);
@@ -50,8 +52,6 @@ bool scans_slices(const ir::kernel& k, const ir::block& body) {
     return i.code == ir::opcode::scan_lanes && i.args.size() == 3;
   });
 }
-
-}  // namespace
 
 bool scans_in_runs(const ir::kernel& k, const ir::block& body, const target& to) {
   bool scans = scans_slices(k, body), alone = true;

@@ -53,6 +53,18 @@ TEST(tasks, many_parts_of_few_columns_are_joined_in_steps) {
   const emitted e = emitted_for({{1 << 22, 256}}, sum(x, dim<0>));
   EXPECT_NE(e.program.text.find("partial results, some at a time"), std::string::npos) << e.program.text;
 }
+// 24 warps of 85 registers, 32 of 64 down columns; what is short of instructions has as many as fit.
+TEST(tasks, registers_for_loads_under_way) {
+  const auto bounded = [](const emitted& e, const char* bounds) {
+    return e.text.find(std::string("__launch_bounds__(") + bounds + ")") != std::string::npos;
+  };
+  EXPECT_TRUE(bounded(emitted_for({{16384, 16384}}, sum(x)), "128, 6"));
+  EXPECT_TRUE(bounded(emitted_for({{16384, 16384}}, sum(x, dim<0>)), "128, 8"));
+  constexpr auto image = tensor<"image", float, 4>;
+  constexpr pool options{.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}};
+  EXPECT_TRUE(bounded(emitted_for({{128, 64, 224, 224}}, max_pool2d<options>(image)), "128, 6"));
+  EXPECT_TRUE(bounded(emitted_for({{128, 64, 224, 224}}, avg_pool2d<options>(image)), "128"));
+}
 TEST(tasks, what_lies_across_lanes_is_loaded_by_the_line) {
   const emitted e = emitted_for({{16384, 8192}}, define<"turned">(i, j) = x(j, i));
   EXPECT_EQ(tiles_of(e.code.launches[0]), 8192 / 16 * 16384 / 32) << "16 columns by a warp of rows";
