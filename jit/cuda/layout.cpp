@@ -136,8 +136,10 @@ void share_loops(const ir::module& m, const ir::kernel& k, call_extents extents,
 
 }  // namespace
 
-layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, call_extents extents,
-                 extent_bounds bounds) {
+namespace {
+
+layout layout_for(const ir::module& m, const ir::kernel& k, const target& to, call_extents extents,
+                  extent_bounds bounds, bool in_registers) {
   layout p;
   share_loops(m, k, extents, p);
   p.run = longest_run(m, k, to);
@@ -146,7 +148,7 @@ layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, cal
   most = std::min(most, widest);
   // Between warps they would wait at each iteration.
   if (scans_in_runs(k, k.body, to)) most = std::min(most, 32);
-  p.rows = find_register_rows(m, k, extents, bounds, p.run, most);
+  if (in_registers) p.rows = find_register_rows(m, k, extents, bounds, p.run, most);
   place_locals(m, k, scans_in_runs(k, k.body, to) || p.run > 1 ? widest : 1, p);
   p.group = std::min(widest, 32);
   // The fewer tables, the fewer places of memory are written side by side.
@@ -175,6 +177,16 @@ layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, cal
     p.in_scratch = p.groups() * p.local_bytes > room;
   }
   return p;
+}
+
+}  // namespace
+
+layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, call_extents extents,
+                 extent_bounds bounds) {
+  layout p = layout_for(m, k, to, extents, bounds, true);
+  // Threads without a lane would meet the elements of the next iteration.
+  const bool whole = std::ranges::all_of(p.rows.loops, [&](const auto& l) { return l.first->lanes % p.group == 0; });
+  return whole ? p : layout_for(m, k, to, extents, bounds, false);
 }
 
 }  // namespace sheaf::inline v0_1::cuda

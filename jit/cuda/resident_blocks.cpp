@@ -48,7 +48,7 @@ bool needs_all_registers(const function_emitter& f) {
   const auto folds = std::ranges::count_if(f.kernel.instructions, [](const ir::instruction& i) {
     return i.code == ir::opcode::accumulator && i.vector;
   });
-  const int of_rows = f.place.rows.registers(f.place.group);
+  const std::int64_t of_rows = f.place.rows.registers(f.place.group);
   return has_mma(f.kernel.body) || folds > most_folds || of_rows > tuning::register_rows::most_registers;
 }
 

@@ -201,7 +201,7 @@ class thread_tiling final : public group_tiling {
       ir::block_builder& b = *around.block;
       scope at(*c.at, &b);
       const ir::value walk = b.emit(op::add, {from, c.walk});
-      at.bind_to(g_, t_.walk, is_rest ? b.emit(op::minimum, {walk, last_}) : walk);
+      at.bind_to(g_, t_.walk, is_rest || names_places(c.value) ? b.emit(op::minimum, {walk, last_}) : walk);
       const node_id tensor = g_.arg(c.value, 0);
       std::vector<ir::value> subscripts;
       for (int d = 0; d + 1 < g_[c.value].count; ++d)

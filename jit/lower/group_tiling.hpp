@@ -44,6 +44,13 @@ class group_tiling {
   ir::value plus(ir::value x, std::int64_t n) {
     return n == 0 ? x : threads_->block->emit(op::add, {x, threads_->block->i64(n)});
   }
+  // Do places of the walk go through data? Then none beyond its last is asked.
+  bool names_places(node_id load) const {
+    const auto by_place = [&](node_id n) { return g_.kind(n) == op::load && plan::uses(g_, n, t_.walk); };
+    for (int d = 1; d < g_[load].count; ++d)
+      if (plan::any_node(g_, g_.arg(load, d), by_place)) return true;
+    return false;
+  }
   // whole: no row or column of the tile is beyond the end. in_pairs: columns of a thread are two and two.
   void store(scope& around, bool whole, bool in_pairs = false);
   ir::value is_whole(scope& task);

@@ -197,12 +197,6 @@ class mma_tiling final : public group_tiling {
     };
   }
   // Does what is at a place of the walk say where to load? Then there must be one.
-  bool names_places(node_id load) const {
-    const auto by_place = [&](node_id n) { return g_.kind(n) == op::load && plan::uses(g_, n, t_.walk); };
-    for (int d = 1; d < g_[load].count; ++d)
-      if (plan::any_node(g_, g_.arg(load, d), by_place)) return true;
-    return false;
-  }
   void store_one(const copied& c, ir::value walk, std::vector<ir::value> places, scope& at) {
     ir::block_builder& b = *at.block;
     at.bind_to(g_, t_.walk, b.emit(op::minimum, {walk, last_}));

@@ -1,4 +1,4 @@
-// Lists on a GPU: a stable sort by digits, the last one first. In each pass every tile, which is a warp's, counts the
+// Lists on a GPU: a stable sort by digits, the last one first. In each pass every tile, which is a block's, counts the
 // digits of its keys in shared memory; counts are summed, digit by digit and within one tile by tile, so that each tile
 // knows where its keys of a digit go; then each puts them there in order. Keys are lanes, so that neighbours are loaded
 // at once. The list has the order in which its loops walk, whatever the number of threads. Here are the two kernels of

@@ -158,7 +158,7 @@ node_id loop_within_lanes(graph& g, const facts& known, const stage& s) {
   if (known.for_groups()) {
     const double columns = static_cast<double>(columns_of_thread(g, s));
     const amount all = known.trips(set_of(g, s.indices)) / (columns * tuning::schedule::lanes_of_warp);
-    return known.trips(along) >= columns && all >= known.enough_tasks() ? along : no_node;
+    return is_closed(g, along) && known.trips(along) >= columns && all >= known.enough_tasks() ? along : no_node;
   }
   amount tasks = known.trips(s.vector) / tuning::transposed::lanes;  // of this loop, or of one around it
   for (const node_id idx : s.indices)

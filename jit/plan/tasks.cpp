@@ -118,7 +118,7 @@ node_id size_of_runs(graph& g, const stage& s, node_id chunk) {
 
 // A loop that depends on no other; else the lanes, in chunks.
 void share_map(graph& g, const facts& known, stage& s) {
-  if (known.for_groups() && s.loop_within) {  // a thread's
+  if (known.for_groups() && s.loop_within) {  // iterations of a thread
     s.parallel = s.loops.back();
     s.task.chunk = columns_of_thread(g, s);
     return;

@@ -107,6 +107,9 @@ TEST(group_tiles, gathered_rows) {
   const table data = {
       {"x", floats(1, {20, 33}, -1, 1)}, {"y", floats(2, {33, 66}, -1, 1)}, {"ids", integers({75}, names)}};
   check_backends(value_of("c", define<"c">(i, j) = sum(k, x(ids(i), k) * y(k, j))), data);
+  const table by_term = {
+      {"x", floats(1, {20, 75}, -1, 1)}, {"y", floats(2, {33, 66}, -1, 1)}, {"ids", integers({75}, names)}};
+  check_backends(value_of("c", define<"c">(i, j) = sum(k, x(i, k) * y(ids(k), j))), by_term);
 }
 TEST(group_tiles, batches) {
   constexpr auto c = define<"c">(b, i, j) = sum(k, x3(b, i, k) * y3(b, k, j));

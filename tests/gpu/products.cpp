@@ -70,12 +70,15 @@ void check(const extents_of_product& e) {
   const auto found = to_host(product(a = to_device(left, s), b = to_device(right, s), on(s)), s);
   std::int64_t wrong = 0;
   const std::int64_t apart = e.rows > 600 ? 13 : 1;  // rows that are looked at
-  std::vector<int> expected(static_cast<std::size_t>(e.columns));
+  std::vector<int> expected(static_cast<std::size_t>(e.columns)), factors;
+  for (std::int64_t t = 0; t < e.terms; ++t)
+    for (std::int64_t n = 0; n < e.columns; ++n) factors.push_back(number_at(t, n, 2));
   for (std::int64_t r = 0; r < e.rows; r += apart) {
     std::fill(expected.begin(), expected.end(), 0);
-    for (std::int64_t t = 0; t < e.terms; ++t)
-      for (std::int64_t n = 0; n < e.columns; ++n)
-        expected[static_cast<std::size_t>(n)] += number_at(r, t, 1) * number_at(t, n, 2);
+    for (std::int64_t t = 0; t < e.terms; ++t) {
+      const int one = number_at(r, t, 1), *const row = factors.data() + t * e.columns;
+      for (std::int64_t n = 0; n < e.columns; ++n) expected[static_cast<std::size_t>(n)] += one * row[n];
+    }
     for (std::int64_t n = 0; n < e.columns; ++n) {
       const float one = found.data()[r * e.columns + n];
       if (one == static_cast<float>(expected[static_cast<std::size_t>(n)])) continue;
@@ -89,8 +92,7 @@ void check(const extents_of_product& e) {
 
 std::vector<extents_of_product> shapes() {
   if (!test::on_real_gpu()) return {{512, 512, 72}};
-  return {{512, 512, 72},   {512, 520, 64},   {523, 517, 203},   {1024, 1024, 128}, {1030, 1100, 200},
-          {1500, 1536, 65}, {2048, 2048, 64}, {2048, 2304, 520}, {2111, 2250, 331}, {2056, 2056, 1}};
+  return {{512, 520, 64}, {523, 517, 203}, {1500, 1536, 65}, {2048, 2304, 520}, {2111, 2250, 331}, {2056, 2056, 1}};
 }
 
 template <class T>

@@ -342,7 +342,8 @@ bool list_updates(const context& c, stage& s) {
   while (l.chunk < most_rows && known.trips(s.owned) / static_cast<double>(l.chunk) > most_chunks) l.chunk *= 2;
   if (!gpu && !by_row) l.blocks = blocks_of_list(known, l, *updates);
   const element type = gpu ? type_of_list(c, l) : element::i64;
-  if (type == element::u32 && !promised) list_value(c, s, l);
+  // Rows of slices that follow each other are walked with those that no slice has, of which no value is known.
+  if (type == element::u32 && !promised && loops.size() == 1) list_value(c, s, l);
   inverse_index_form used = l;  // as the scatter sees it
   if (gpu && flatten_walk(c, l)) used.room = l.room;
   const auto planes = static_cast<std::int64_t>(l.named.size()) + (by_row ? 0 : 1);

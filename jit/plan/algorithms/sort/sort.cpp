@@ -29,7 +29,7 @@ bool stays_in_cache(const sort_form& f, std::int64_t tile) {
 }
 
 // Longer digits where one pass less moves fewer numbers: each tile has more counts, so tiles are longer, but enough for
-// a device's warps. Not for a class of calls, whose keys have more bits than the usual ones: each digit must be whole.
+// a device. Not for a class of calls, whose keys have more bits than the usual ones: each digit must be whole.
 void widen_digits(const context& c, sort_form& f, const amount& bits, const amount& room) {
   if (f.passes < 2 || bits.is_of_class()) return;
   sort_form wide = f;
