@@ -246,9 +246,11 @@ std::vector<node_id> named_by(graph& g, const stage& s, const std::vector<node_i
 }
 
 // Where all that the value depends on is one load of 4 bytes, that goes with the key: by rows it would be read
-// anywhere, a sector for each. Not of a list that is kept, whose values may change.
+// anywhere, a sector for each. Not of a list that is kept, whose values may change; nor of slices, which may be walked
+// with rows that none has, whose value nothing proves.
 void list_value(const context& c, const stage& s, inverse_index_form& l) {
   const auto& [g, known, before] = c;
+  if (l.walk.size() != 1) return;
   const term_of_row term = in_row(g, s);
   const index_set walked = set_of(g, l.walk);
   node_id value = no_node;
@@ -342,8 +344,7 @@ bool list_updates(const context& c, stage& s) {
   while (l.chunk < most_rows && known.trips(s.owned) / static_cast<double>(l.chunk) > most_chunks) l.chunk *= 2;
   if (!gpu && !by_row) l.blocks = blocks_of_list(known, l, *updates);
   const element type = gpu ? type_of_list(c, l) : element::i64;
-  // Rows of slices that follow each other are walked with those that no slice has, of which no value is known.
-  if (type == element::u32 && !promised && loops.size() == 1) list_value(c, s, l);
+  if (type == element::u32 && !promised) list_value(c, s, l);
   inverse_index_form used = l;  // as the scatter sees it
   if (gpu && flatten_walk(c, l)) used.room = l.room;
   const auto planes = static_cast<std::int64_t>(l.named.size()) + (by_row ? 0 : 1);
