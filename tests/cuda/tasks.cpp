@@ -120,18 +120,18 @@ TEST(tasks, rows_of_many_updates_are_shared) {
   EXPECT_EQ(parts(emitted_for({{1 << 26}, {1 << 26}}, bincount<16>(n, z))), 1 << 17);
   EXPECT_EQ(parts(emitted_for({{1 << 10}, {1 << 10}}, bincount<16>(n, z))), 0) << "two parts do not pay a launch";
 }
-TEST(tasks, a_sort_has_warps_that_count_digits_in_shared_memory) {
+TEST(tasks, a_sort_has_blocks_that_count_digits_in_shared_memory) {
   constexpr auto n = tensor<"n", std::int64_t, 1>;
   constexpr auto z = tensor<"z", float, 1>;
   for (const std::int64_t keys : {std::int64_t{1} << 20, std::int64_t{1} << 26}) {
     const emitted e = emitted_for({{keys}, {keys}}, bincount<16>(n, z));
     EXPECT_NE(e.text.find("__shared__"), std::string::npos) << e.text;
-    EXPECT_EQ(count(e.text, "next_place<T>"), 1) << "lanes that have one digit know each other";
+    EXPECT_EQ(count(e.text, "next_place_of_block("), 1) << "lanes that have one digit know each other";
     for (const cuda::launch& l : e.code.launches)
       if (l.of == nullptr && (l.name.find("_count") != l.name.npos || l.name.find("_place") != l.name.npos)) {
-        EXPECT_EQ(l.threads % 32, 0) << l.name;
-        EXPECT_GE(tiles_of(l), 4096) << l.name << ": a tile is a warp's";
-        EXPECT_LE(tiles_of(l), 16384) << l.name << ": counts of all tiles would be as many as keys";
+        EXPECT_EQ(l.threads, 256) << l.name << ": a tile is a block's";
+        EXPECT_GE(tiles_of(l), keys / 4096) << l.name;
+        EXPECT_LE(tiles_of(l), keys / 1024) << l.name << ": counts of all tiles would be as many as keys";
       }
   }
 }
