@@ -166,7 +166,7 @@ layout layout_for(const ir::module& m, const ir::kernel& k, const target& to, ca
   p.threads = p.single || p.group > 32 ? p.group : 128;  // a group beyond a warp is the block
   while (p.tiles && p.threads > std::max(p.group, 32) && *p.tiles < enough_blocks * p.groups()) p.threads /= 2;
   // The rest is for exchange between warps; newer devices keep the last 1024 bytes of a block for themselves. Warps
-  // that multiply exchange nothing, and ask for what every device gives; nor do those that fold what they copied.
+  // that multiply exchange nothing, and ask for what every device has; nor do those that reduce what they copied.
   const bool multiplies = has_mma(k.body), exchanges = !multiplies && !has_copies(k.body);
   const std::int64_t room = to.shared_bytes - (p.group > 32 && exchanges ? 16 << 10 : 1 << 10);
   const std::int64_t most_asked_for =
