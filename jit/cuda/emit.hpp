@@ -63,6 +63,7 @@ struct launch {
 
 struct source {
   std::vector<std::string> texts;
+  std::size_t common_bytes = 0;  // of each text's beginning, which programs share; 0: it has folds of its own
   std::vector<launch> launches;  // in order of execution, all in one stream
   // The kernels' only parameter: 64-bit words, by value, or as a pointer to device memory where they are more than a
   // parameter may be. Word 0 is the address of the scratch memory, a multiple of 256 as are a block's bytes. Word 1 is

@@ -16,22 +16,6 @@ bool is_constant(const function_emitter& f, ir::value v, std::int64_t& n) {
   return i.code == ir::opcode::constant;
 }
 
-// Does each iteration load from where the one before it found? Iterations of a search wait for each other, however
-// often they are written.
-bool searches(const function_emitter& f, const ir::statement& loop) {
-  std::vector<ir::value> found;
-  const auto is_found = [&](ir::value v) { return std::find(found.begin(), found.end(), v) != found.end(); };
-  for (const ir::statement& s : loop.body) {
-    if (s.kind != ir::statement_kind::instruct) continue;
-    const ir::instruction& i = f.instruction(s.id);
-    const bool follows = std::any_of(i.args.begin(), i.args.end(), is_found);
-    if (i.code == ir::opcode::load && follows) return true;
-    const bool before = i.code == ir::opcode::read && f.home[static_cast<std::size_t>(i.args[0])] != &loop.body;
-    if (follows || before) found.push_back(s.id);
-  }
-  return false;
-}
-
 // Is every number of the loop's range one of 32 bits? Of each call: others would end elsewhere.
 bool is_short(const function_emitter& f, const ir::statement& s) {
   constexpr std::int64_t most = tuning::emit::longest_short;
@@ -58,36 +42,6 @@ void open_loop(function_emitter& f, const ir::statement& s, int step) {
   f.open(cat("for (int ", c, "_short = (int)(", low, "); ", c, "_short < (int)(", high, "); ", c, "_short += ", step,
              ")"));
   f.line(cat("const i64 ", c, " = ", c, "_short;"));
-}
-
-// Loads of one iteration, in bytes of a thread. Ahead of the stores of iterations before go only those of what the
-// kernel doesn't store.
-int loaded_bytes(const function_emitter& f, const ir::statement& s, bool stores) {
-  int bytes = 0;
-  for (const ir::statement& inner : s.body) {
-    if (inner.kind != ir::statement_kind::instruct) continue;
-    const ir::instruction& i = f.instruction(inner.id);
-    if (i.code == ir::opcode::load && stores && !f.stays(i.target)) return 0;
-    if (i.code == ir::opcode::load) bytes += row(i.type).bytes * (i.vector ? f.held(f.lanes) : 1);
-  }
-  return bytes;
-}
-
-bool is_store(const ir::statement& s) { return s.kind == ir::statement_kind::store; }
-bool has_loops(const ir::block& body) {
-  return std::any_of(body.begin(), body.end(), [](const ir::statement& s) {
-    return s.kind == ir::statement_kind::loop || has_loops(s.body);
-  });
-}
-
-// Does a body load, compute, combine and store what nothing loads, and nothing else? Then its iterations may be
-// predicated.
-bool is_predicable(const function_emitter& f, const ir::block& body) {
-  return std::all_of(body.begin(), body.end(), [&](const ir::statement& s) {
-    if (s.kind == ir::statement_kind::instruct) return f.instruction(s.id).code < ir::opcode::accumulator;
-    if (s.kind == ir::statement_kind::store) return !s.adds && !f.loaded[static_cast<std::size_t>(s.target)];
-    return s.kind == ir::statement_kind::combine || s.kind == ir::statement_kind::prefetch;
-  });
 }
 
 // What a lane loads one after the other, in each iteration of such a loop the next element: all at once, before it.
@@ -124,101 +78,21 @@ void emit_written_out(function_emitter& f, const ir::statement& s, std::int64_t 
   f.close();
 }
 
-// The iterations of a loop below lanes that is written out; 0: it stays a loop.
-std::int64_t written_out(const function_emitter& f, const ir::statement& s) {
-  if (s.kind != ir::statement_kind::loop || s.how_loop != ir::loop_kind::serial || s.backward) return 0;
-  const std::int64_t most = most_iterations(f.kernel, s);
-  const bool stores = std::ranges::any_of(s.body, is_store);
-  const std::int64_t allowed = stores ? tuning::emit::most_stored : tuning::emit::most_predicated;
-  return most <= allowed && is_predicable(f, s.body) ? std::max<std::int64_t>(most, 1) : 0;
-}
-
-// Iterations of a loop that loads so many bytes in each, written one after the other. The fewer warps a multiprocessor
-// has, the more each thread that folds must have under way; of states of several values more would be spilled.
-int unrolled_serial(const function_emitter& f, const ir::block& body, int bytes, bool stores) {
-  namespace sizes = tuning::emit;
-  if (stores) return std::clamp(32 / bytes, 2, 8);
-  const double enough = tuning::tasks::warps_of_gpu / 2 * tuning::grid::warp / f.place.group;  // tiles
-  const bool few = f.place.tiles && *f.place.tiles < enough;
-  const auto loads = std::ranges::count_if(body, [&](const ir::statement& s) {
-    return s.kind == ir::statement_kind::instruct && f.instruction(s.id).code == ir::opcode::load;
-  });
-  if (few) return std::clamp(sizes::bytes_of_few / bytes, 2, loads > 1 ? 8 : sizes::most_of_few);
-  return chases(f, body) ? 8 : std::clamp(sizes::bytes_of_folds / bytes, 2, 8);
-}
-
 void emit_serial_loop(function_emitter& f, const ir::statement& s) {
   if (const std::int64_t most = written_out(f, s); most > 0 && f.vector_loop >= 0) return emit_written_out(f, s, most);
-  const bool stores = std::ranges::any_of(s.body, is_store);
-  const int bytes = loaded_bytes(f, s, stores);
   auto pointers = find_pointers(f, s);
   declare_pointers(f, pointers);
-  const bool is_short = !has_loops(s.body) && bytes > 0 && s.body.size() <= tuning::emit::short_body;
-  if (s.unroll > 1 || (stores && !is_short) || searches(f, s))
-    f.line(cat("_Pragma(\"unroll ", s.unroll, "\")"));
-  else if (is_short)
-    f.line(cat("_Pragma(\"unroll ", unrolled_serial(f, s.body, bytes, stores), "\")"));
+  const unrolling written = unrolling_of(f, s);
+  if (written.times > 0) f.line(cat("_Pragma(\"unroll ", written.times, "\")"));
   open_loop(f, s, 1);
-  const bool around = std::exchange(f.ahead, f.ahead || (stores && is_short));
+  const bool around = std::exchange(f.ahead, f.ahead || written.loads_ahead);
   emit_block(f, s.body);
   f.ahead = around;
   move_pointers(f, pointers);
   f.close();
 }
 
-// Bytes that a thread loads in one iteration of a vector loop whose loops below are written out; 0: it has none, or
-// loads what the kernel stores.
-std::int64_t bytes_of_written_out(const function_emitter& f, const ir::statement& s) {
-  std::int64_t bytes = 0;
-  for (const ir::statement& inner : s.body) {
-    if (inner.kind != ir::statement_kind::loop) continue;
-    for (const ir::statement& each : inner.body)
-      if (each.kind == ir::statement_kind::instruct && f.instruction(each.id).code == ir::opcode::load &&
-          !f.stays(f.instruction(each.id).target))
-        return 0;
-    bytes += written_out(f, inner) * loaded_bytes(f, inner, false);
-  }
-  return bytes;
-}
-
-// Iterations of a vector loop written one after the other: so many that a thread has 32 bytes under way, of halves as
-// of others; four times as many where one block alone joins what all have left.
-int unrolled(const function_emitter& f, const ir::statement& s) {
-  int bytes = 8;
-  for (const ir::statement& inner : s.body)
-    if (inner.kind == ir::statement_kind::instruct && f.instruction(inner.id).code == ir::opcode::load)
-      bytes = std::min(bytes, row(f.instruction(inner.id).type).bytes);
-  const int loads = 32 / std::clamp(bytes, 2, 8);
-  const auto is_plain = [&](const ir::statement& inner) {
-    if (inner.kind == ir::statement_kind::instruct) return f.instruction(inner.id).code < ir::opcode::fold_lanes;
-    if (inner.kind == ir::statement_kind::store) return !inner.adds && !meets(f, inner);
-    if (inner.kind == ir::statement_kind::loop) return written_out(f, inner) > 0;
-    return inner.kind == ir::statement_kind::combine || inner.kind == ir::statement_kind::prefetch;
-  };
-  if (s.body.size() > tuning::emit::short_body || !std::all_of(s.body.begin(), s.body.end(), is_plain)) return 1;
-  if (has_loops(s.body)) {
-    const std::int64_t of_loops = bytes_of_written_out(f, s);
-    return of_loops == 0 ? 1 : static_cast<int>(std::clamp<std::int64_t>((32 + of_loops - 1) / of_loops, 1, 4));
-  }
-  if (f.follows) return std::clamp(4 * loads / f.held(s.lanes), 1, 16);
-  // Shared memory holds few groups as wide: the more each has under way.
-  return std::clamp(loads / f.held(s.lanes), 1, f.place.group >= 256 ? 8 : 4);
-}
-
 }  // namespace
-
-bool chases(const function_emitter& f, const ir::block& body) {
-  std::vector<ir::value> found;
-  for (const ir::statement& s : body) {
-    if (s.kind != ir::statement_kind::instruct) continue;
-    const ir::instruction& i = f.instruction(s.id);
-    const bool needs = std::ranges::any_of(
-        i.args, [&](ir::value v) { return std::ranges::find(found, v) != found.end(); });
-    if (needs && i.code == ir::opcode::load) return true;
-    if (needs || i.code == ir::opcode::load) found.push_back(s.id);
-  }
-  return false;
-}
 
 int function_emitter::run_of(const ir::statement& s) const {
   return scans_in_runs(kernel, s.body, to) ? held(s.lanes) : std::min(place.run, held(s.lanes));
@@ -233,6 +107,7 @@ void begin_lanes(function_emitter& f, const ir::statement& s) {
   f.run = f.run_of(s);
   f.backward = s.backward;
   f.all_live = ((known && (last - first) % s.lanes == 0) || s.whole) && s.lanes >= f.place.group;
+  f.in_lanes = &s.body;
 }
 
 void emit_live_lanes(function_emitter& f, const ir::statement& s) {
@@ -240,6 +115,7 @@ void emit_live_lanes(function_emitter& f, const ir::statement& s) {
   f.line(cat("const int rest = (int)smallest(", f.ref(s.high), " - c", s.loop, ", ", s.lanes, "ll);"));
   f.line(cat("bool live[", f.held(s.lanes), "];"));
   f.each(s.lanes, cat(f.live(), " = ", f.lane(s.lanes), " < rest;"));
+  if (f.held(s.lanes) == 1) f.line("const int in_row = live[0] ? t : 0;");
 }
 
 void end_lanes(function_emitter& f) {
@@ -247,6 +123,7 @@ void end_lanes(function_emitter& f) {
   f.lanes = 0;
   f.run = 1;
   f.backward = f.all_live = false;
+  f.in_lanes = nullptr;
 }
 
 namespace {
@@ -255,6 +132,7 @@ namespace {
 void emit_written_lanes(function_emitter& f, const ir::statement& s, const register_rows::written_loop& written) {
   begin_lanes(f, s);
   f.all_live = f.all_live && written.exact;
+  f.in_lanes = nullptr;
   auto pointers = find_pointers(f, s);
   declare_pointers(f, pointers);
   const std::string c = cat("c", s.loop), last = std::to_string((written.iterations - 1) * s.lanes);
@@ -282,11 +160,11 @@ void emit_vector_loop(function_emitter& f, const ir::statement& s) {
   begin_lanes(f, s);
   auto pointers = find_pointers(f, s);
   declare_pointers(f, pointers);
-  const int iterations = unrolled(f, s);
-  f.line(cat("_Pragma(\"unroll ", iterations, "\")"));
+  const unrolling written = unrolling_of(f, s);
+  f.line(cat("_Pragma(\"unroll ", written.times, "\")"));
   open_loop(f, s, s.lanes);
   emit_live_lanes(f, s);
-  f.ahead = iterations > 1 && has_loops(s.body);
+  f.ahead = written.loads_ahead;
   emit_block(f, s.body);
   f.ahead = false;
   move_pointers(f, pointers);

@@ -161,6 +161,14 @@ bool meets(const function_emitter& f, const ir::statement& store) {
 
 namespace {
 
+// Below lanes, where a thread has one: a dead one loads what the first lane does, which nothing looks at. A branch
+// around each load of a loop that is written out many times takes NVRTC ten times as long.
+bool loads_as_first(const function_emitter& f, ir::value id) {
+  const ir::instruction& i = f.instruction(id);
+  return i.how == ir::access::contiguous && i.mask == ir::none && !f.all_live && !f.backward && f.in_lanes != nullptr &&
+         f.held(f.lanes) == 1 && f.home[static_cast<std::size_t>(id)] != f.in_lanes;
+}
+
 void load_from_memory(function_emitter& f, ir::value id, const std::string& moving) {
   const ir::instruction& i = f.instruction(id);
   const ir::buffer& b = f.buffer(i.target);
@@ -170,9 +178,12 @@ void load_from_memory(function_emitter& f, ir::value id, const std::string& movi
              moving.empty() ? base_of(f, i.target, i.args) : moving, ";"));
   if (in_runs(f, i.how, i.mask)) return load_runs(f, id, pointer);
   const bool whole = !moving.empty() && moves_whole(f, i.target, i.how);
-  const std::string at = whole ? cat(pointer, "[0]") : element_at(f, pointer, i.target, i.args, i.how, i.apart);
+  const bool as_first = loads_as_first(f, id);
+  const std::string at = whole      ? cat(pointer, "[0]")
+                         : as_first ? cat(pointer, "[in_row]")
+                                    : element_at(f, pointer, i.target, i.args, i.how, i.apart);
   std::string value = from_memory(b.type, constant ? cat("__ldg(&", at, ")") : at);
-  if (const std::string when = condition(f, i.mask, i.how); !when.empty())
+  if (const std::string when = as_first ? f.within : condition(f, i.mask, i.how); !when.empty())
     value = cat(when, " ? ", value, " : (", held_type(i.type), ")0");
   if (!i.vector) return f.line(cat("const ", held_type(i.type), " v", id, " = ", value, ";"));
   f.line(cat(held_type(i.type), " v", id, "[", f.held(f.lanes), "];"));

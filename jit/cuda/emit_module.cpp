@@ -352,11 +352,14 @@ source emit(const ir::module& m, const target& to, call_extents extents, extent_
   const bool mma = some(has_mma), warpgroups = some(multiplies_by_warpgroups);
   const std::string of_tiles = cat(some(has_copies) || mma ? prelude_copies : "", mma ? prelude_mma : "",
                                    warpgroups ? prelude_warpgroup : "");
-  const std::string begin = cat(prelude_types, "#define F64_FROM ", numerics::folded_in_f64, "\n", prelude_groups,
-                                of_tiles, "#define MEET meet<T>(group)\n",
+  const std::string common = cat(prelude_types, "#define F64_FROM ", numerics::folded_in_f64, "\n", prelude_groups,
+                                 of_tiles, "#define MEET meet<T>(group)\n");
+  const std::string own = own_folds(m);
+  s.common_bytes = own.empty() ? common.size() : 0;
+  const std::string begin = cat(common,
                                 s.by_pointer ? std::string("struct arguments { const i64* w; };\n")
                                              : cat("struct arguments { i64 w[", s.words, "]; };\n"),
-                                own_folds(m));
+                                own);
   const std::vector<int> text = shared_out(e.functions, to.texts);
   s.texts.assign(text.empty() ? 0 : static_cast<std::size_t>(*std::max_element(text.begin(), text.end())) + 1, begin);
   std::size_t function = 0;

@@ -104,6 +104,7 @@ struct function_emitter {
   int run = 1;  // lanes of the loop around that lie next to each other in a thread: lane l is its run l / run
   bool backward = false;
   bool all_live = false;  // no lane of the loop around is ever dead
+  const ir::block* in_lanes = nullptr;  // the body of the loop around, whose first lane is live; null: none may be
   int stored_row = -1;  // what is stored now
   std::string within = {};  // of an iteration that is written out: whether there is one; empty: there is
 
@@ -154,13 +155,22 @@ void emit_skip(function_emitter& f, const std::vector<bool>& before, const std::
 
 // emit_block.cpp
 void emit_block(function_emitter& f, const ir::block& b);
-// Does a load of the body need what another one of it found?
-bool chases(const function_emitter& f, const ir::block& body);
 // What a vector loop's body is emitted between, where its counter is known: which lanes a thread has, and which are
 // live.
 void begin_lanes(function_emitter& f, const ir::statement& vector_loop);
 void emit_live_lanes(function_emitter& f, const ir::statement& vector_loop);
 void end_lanes(function_emitter& f);
+
+// unrolling.cpp
+struct unrolling {
+  int times = 0;             // iterations that are written one after the other; 0: as many as the compiler likes
+  bool loads_ahead = false;  // what they load goes ahead of what they store
+};
+unrolling unrolling_of(const function_emitter& f, const ir::statement& loop);
+// The iterations of a loop below lanes, all of which are written out; 0: it stays a loop.
+std::int64_t written_out(const function_emitter& f, const ir::statement& loop);
+// Does a load of the body need what another one of it found?
+bool chases(const function_emitter& f, const ir::block& body);
 
 // resident_blocks.cpp
 bool needs_all_registers(const function_emitter& f);

@@ -8,8 +8,10 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <map>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 
 namespace sheaf::test {
 
@@ -31,10 +33,17 @@ struct folder {
   }
 };
 
-std::string host_text(const std::string& name, const cuda::source& source) {
+// What texts begin with alike is compiled once a file: by its text, the name of its namespace.
+using common_beginnings = std::map<std::string_view, std::string>;
+
+std::string host_text(const std::string& name, const cuda::source& source, common_beginnings& common) {
   std::ostringstream out;
   for (std::size_t n = 0; n < source.texts.size(); ++n) {
-    out << "namespace " << name << "_" << n << " {\n" << source.texts[n];
+    const std::string_view text = source.texts[n], begin = text.substr(0, source.common_bytes);
+    const auto [known, is_new] = common.try_emplace(begin, "common_" + std::to_string(common.size()));
+    if (is_new) out << "namespace " << known->second << " {\n" << begin << "}\n";
+    out << "namespace " << name << "_" << n << " {\nusing namespace " << known->second << ";\n"
+        << text.substr(source.common_bytes);
     for (const cuda::launch& l : source.launches)
       if (l.of == nullptr && l.text == static_cast<int>(n))
         out << "extern \"C\" void " << l.name << "_thread(const i64* w) { " << l.name << "("
@@ -92,7 +101,8 @@ void batch::build() {
   const auto file = [&](std::size_t n) {
     const std::size_t from = built_ + n * modules_a_file, to = std::min(all_.size(), from + modules_a_file);
     std::string text;
-    for (std::size_t i = from; i < to; ++i) text += host_text(all_[i].code.name, all_[i].source);
+    common_beginnings common;
+    for (std::size_t i = from; i < to; ++i) text += host_text(all_[i].code.name, all_[i].source, common);
     void* const library = compiled(here.path / ("file" + std::to_string(from)), text);
     for (std::size_t i = from; i < to; ++i)
       for (const cuda::launch& l : all_[i].source.launches)
@@ -100,8 +110,10 @@ void batch::build() {
             dlsym(l.of == nullptr ? library : library_of(l), (l.name + "_thread").c_str())));
   };
   for (std::size_t n = 0; n < shared_.size(); ++n)
-    if (const std::string name = "shared" + std::to_string(n); shared_[n].library == nullptr)
-      shared_[n].library = compiled(here.path / name, host_text(name, *shared_[n].source));
+    if (const std::string name = "shared" + std::to_string(n); shared_[n].library == nullptr) {
+      common_beginnings common;
+      shared_[n].library = compiled(here.path / name, host_text(name, *shared_[n].source, common));
+    }
   std::vector<std::future<void>> workers;
   for (std::size_t w = 0; w < compilers; ++w)
     workers.push_back(std::async(std::launch::async, [&, w] {

@@ -21,6 +21,7 @@ namespace {
 constexpr int most_registers = 255, few_registers = 128;
 constexpr std::int64_t most_frame = 1024;  // 512 bytes of a thread's own, and what is spilled
 constexpr std::size_t for_all = 24;        // of those compiled
+constexpr std::size_t slowest = 12;        // that are shown
 
 // Which modules are compiled: each of so many.
 std::size_t modules_apart() {
@@ -117,6 +118,10 @@ TEST(nvrtc, compiles_kernels) {
     }));
   for (auto& w : workers) w.get();
   for (const result& r : results) look_at(r);
+  std::ranges::sort(results, std::ranges::greater(), &result::seconds);
+  for (std::size_t n = 0; n < std::min(slowest, results.size()); ++n)
+    std::printf("%.0f ms: %s for %s\n", 1e3 * results[n].seconds, results[n].source->launches.back().name.c_str(),
+                results[n].to->name.c_str());
   for (const architecture& a : list)
     std::printf(
         "%s: %d modules, %d kernels, at most %d registers (%d kernels above %d), %d kernels with local memory (at most "
