@@ -35,8 +35,8 @@ ir::block_builder kernel_lowering::open(scope& outer, node_id idx, int lanes, co
   const auto trips = *end - *first;
   const bool fixed = is_constant(g, g.arg(idx, 0)) && is_constant(g, g.arg(idx, 1));
   const bool ends_once = folds && outer.bound.empty() && !known.call().gpu && !fixed;
-  made.head().whole = divides && !ends_once && !trips.is_of_class() && trips >= 0 && trips <= most_whole &&
-                      remainder(trips, lanes) == 0;
+  made.head().whole =
+      divides && !ends_once && !trips.is_of_class() && remainder(trips, lanes) == 0 && trips <= most_whole;
   made.head().size_optimised = !made.head().whole && small && trips <= 2 * lanes;
   return made;
 }

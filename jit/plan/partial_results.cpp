@@ -57,10 +57,12 @@ size_of_term size_of(const context& c, node_id n) {
 
 }  // namespace
 
-bool is_long(const context& c, node_id n) {
+bool is_long(const context& c, node_id n, std::initializer_list<shapes::at_least> and_also) {
   const amount elements = c.known.trips(set_of(c.g, bound_indices(c.g, n))), results = c.known.trips(c.g.free[n]);
-  return all_of({{elements * size_of(c, n).within * results, c.known.elements(blocks::from)},
-                 {elements, blocks::fewest_elements}});
+  std::vector<shapes::at_least> all{{elements * size_of(c, n).within * results, c.known.elements(blocks::from)},
+                                    {elements, blocks::fewest_elements}};
+  all.insert(all.end(), and_also);
+  return shapes::all_of(all);
 }
 
 row_blocks blocks_of(graph& g, node_id n, node_id cut, std::int64_t block) {
@@ -81,7 +83,8 @@ partial_results::partial_results(const context& c, node_id n, const stage& s)
     : c_(c), g_(c.g), known_(c.known), n_(n), s_(s), bound_(bound_indices(c.g, n)) {}
 
 bool partial_results::choose() {
-  if (!is_long(c_, n_)) return false;
+  const auto is_cuttable = [&](node_id idx) { return may_be_cut(c_, n_, idx); };
+  if (std::ranges::none_of(bound_, is_cuttable) || !is_long(c_, n_)) return false;
   const auto [nested, within] = size_of(c_, n_);
   elements_ = known_.trips(set_of(g_, bound_));
   results_ = known_.trips(g_.free[n_]);
@@ -91,7 +94,7 @@ bool partial_results::choose() {
     const double enough = known_.tasks(blocks::enough_tasks);
     if (cut_ == no_node || all_of({{enough - 1, tasks}, {known_.trips(idx), 8 * tasks + 1}})) cut_ = idx;
   }
-  if (cut_ == no_node || known_.trips(cut_) < 2) return false;
+  if (cut_ == no_node) return false;
   inner_ = elements_ * nested / known_.trips(cut_);
   const amount row_cost = elements_ * within / known_.trips(cut_) * max(1, min(results_, blocks::most_results));
   const double wanted = known_.tasks(blocks::enough_tasks);
@@ -107,7 +110,7 @@ bool partial_results::choose() {
   while (cut_ != bound_.front() && block_ < blocks::part_of_row &&
          known_.trips(cut_) >= numerics::enough_tasks * 2 * block_)
     block_ *= 2;
-  if (results_ > blocks::many_results)
+  if (block_ < blocks::rows_of_many && results_ > blocks::many_results)
     block_ = std::max<std::int64_t>(block_, blocks::rows_of_many);  // partial results cost as much to move as the data
   while (!known_.for_groups() && parts_bytes() > (blocks::most_bytes + output_bytes(g_, known_)) / 2 &&
          known_.trips(cut_) >= 2 * blocks::fewest_blocks * block_)

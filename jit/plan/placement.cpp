@@ -93,8 +93,11 @@ class placement {
 
 // Lanes along a result's index with the bound ones striding through more memory than the cache holds: each block of
 // rows is better read as it lies.
+bool may_walk_columns(const graph& g, const stage& s, node_id n) {
+  return s.vector != no_node && s.loops.size() == 1 && g.free[n].has(g.ordinal(s.vector));
+}
 bool walks_columns(const graph& g, const facts& known, const stage& s, node_id n) {
-  if (s.vector == no_node || s.loops.size() != 1 || !g.free[n].has(g.ordinal(s.vector))) return false;
+  if (!may_walk_columns(g, s, n)) return false;
   index_set all = g.free[n];
   all |= set_of(g, bound_indices(g, n));
   return known.trips(all) > beyond_cache;
@@ -131,12 +134,18 @@ bool take_split(const context& c, stage& s) {
       if (other != n)
         for (const node_id idx : bound_indices(g, other)) nested = nested || g.free[n].has(g.ordinal(idx));
     if (nested) continue;
-    if (!may_split(c, n, s) || (!known.for_groups() && !is_long(c, n))) continue;
+    if (!may_split(c, n, s)) continue;
     index_set outer = g.free[n];
     amount tasks = known.trips(outer);
     if (s.vector != no_node && outer.has(g.ordinal(s.vector)))
       tasks /= min(s.lanes, known.trips(s.vector));
-    if (tasks >= 2 * known.enough_tasks() && !walks_columns(g, known, s, n)) continue;
+    const double enough = 2 * known.enough_tasks();
+    if (!known.for_groups() && !may_walk_columns(g, s, n)) {
+      if (!is_long(c, n, {{enough, tasks + 1e-6}})) continue;
+    } else {
+      if (!known.for_groups() && !is_long(c, n)) continue;
+      if (tasks >= enough && !walks_columns(g, known, s, n)) continue;
+    }
     const node_id whole = split(c, n, s);
     if (whole == no_node) continue;
     replace_in(g, s, n, whole);

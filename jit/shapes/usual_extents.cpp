@@ -73,21 +73,44 @@ void usual_extents::for_rows(int input, const F& f) const {
   }
 }
 
+// Asked one by one: a comparison of their maximum would take all of them in.
+bool usual_extents::are_many_rows(std::span<const amount> extents) const {
+  for (std::size_t k = 0; k < extents.size(); ++k)
+    if (roles_[k] == role::rows && extents[k] >= classes::many) return true;
+  return false;
+}
+// Of those each has to be shared by tasks.
+bool usual_extents::are_few_long_rows(std::span<const amount> extents, const amount& along) const {
+  amount least = along - classes::long_row;
+  for (std::size_t k = 0; k < extents.size(); ++k)
+    if (roles_[k] == role::rows) least = min(least, classes::few - 1 - extents[k]);
+  return least.certain() >= 0;
+}
+
+// Then little is computed, and what a plan is wrong without makes kernels of its own.
+bool usual_extents::are_any_empty(std::span<const amount> extents) const {
+  amount least = 1;
+  for (std::size_t k = 0; k < extents.size(); ++k)
+    if (roles_[k] != role::unread) least = min(least, extents[k]);
+  return least.certain() < 1;
+}
+
 usual_extents::sizes usual_extents::sizes_of(std::span<const amount> extents) const {
   sizes u;
-  if (general_) {
+  if (general_ || are_any_empty(extents)) {
     const bool table = std::ranges::find(roles_, role::along) != roles_.end();
     return {table ? classes::usual_row : classes::usual_list, classes::usual_row, classes::usual_rows};
   }
-  const auto along_of = [](const amount& n) {
-    return n < classes::narrow_row ? classes::usual_short
-           : n < classes::row      ? classes::usual_narrow
-           : n < classes::long_row ? classes::usual_row
-                                   : classes::usual_long_row;
-  };
+  u.rows = classes::usual_rows;
   for (std::size_t k = 0; k < extents.size(); ++k) {
     const amount& n = extents[k];
-    if (roles_[k] == role::along) u.along = along_of(n);
+    if (roles_[k] == role::along)
+      u.along = n < classes::narrow_row ? classes::usual_short
+                : n < classes::row      ? classes::usual_narrow
+                                        : classes::usual_row;
+    // A table of rows is large however many they are, but for few long ones.
+    if (roles_[k] == role::along && u.along == classes::usual_row && are_few_long_rows(extents, n))
+      u.along = classes::usual_long_row, u.rows = classes::usual_few;
     if (roles_[k] == role::also_along && u.also_along == 0)
       u.also_along = n < classes::narrow_row ? classes::usual_short : classes::usual_row;
     if (roles_[k] == role::list)
@@ -95,18 +118,8 @@ usual_extents::sizes usual_extents::sizes_of(std::span<const amount> extents) co
                 : n < classes::many     ? classes::usual_list
                                         : classes::usual_long_list;
   }
-  // Asked one by one: a comparison of their maximum would take all of them in.
-  const std::int64_t limit = u.along == classes::usual_long_row ? classes::few : classes::many;
-  bool some = false, many = false;
-  for (std::size_t k = 0; k < extents.size(); ++k) {
-    if (roles_[k] != role::rows) continue;
-    some = true;
-    many = many || extents[k] >= limit;
-  }
-  if (some && u.along == classes::usual_long_row)
-    u.rows = many ? classes::usual_rows : classes::usual_few;
-  else if (some)
-    u.rows = many ? classes::usual_many : classes::usual_rows;
+  const bool are_rows_long = u.along == classes::usual_row || u.along == classes::usual_long_row;
+  if (!are_rows_long && are_many_rows(extents)) u.rows = classes::usual_many;
   return u;
 }
 

@@ -77,6 +77,14 @@ bool fits_memory(const extent_lists& lists) {
   });
 }
 
+// Do extents alone make the call an error?
+bool fails(const planned& program, const plan::call_facts& call) {
+  const plan::facts known(program.g, call);
+  return std::ranges::any_of(program.checks, [&](const plan::check& c) {
+    return c.uniform && known.exact(c.outside).value_or(0) != 0;
+  });
+}
+
 // How many kernels calls of any extents need, where calls that are planned alike share one, or calls of a class.
 std::size_t kernels_of(shape_policy policy, const graph& g, const plan::call_facts& call) {
   std::vector<std::unique_ptr<shapes::decisions>> classes;
@@ -91,7 +99,11 @@ std::size_t kernels_of(shape_policy policy, const graph& g, const plan::call_fac
     if (std::any_of(classes.begin(), classes.end(), serves)) continue;
     classes.push_back(std::make_unique<shapes::decisions>(policy == shape_policy::automatic));
     const plan::call_facts of_class = with_extents(call, other, shapes::amounts_of(g, extents, *classes.back()));
-    kernels.insert(ir::print(plan_program(g, of_class, "program").code));
+    const planned program = plan_program(g, of_class, "program");
+    if (fails(program, with_extents(call, other)))
+      --calls, classes.pop_back();
+    else
+      kernels.insert(ir::print(program.code));
   }
   return kernels.size();
 }
@@ -109,6 +121,7 @@ void count_kernels_of_classes(const std::string& name, const graph& g, const pla
   }
   const std::size_t kernels = kernels_of(shape_policy::classes, g, call);
   ++seen.counted;
+  seen.of_classes += kernels;
   if (kernels <= few_kernels) ++seen.with_few;
   if (kernels > seen.most) seen.most = kernels, seen.most_of = name;
 }

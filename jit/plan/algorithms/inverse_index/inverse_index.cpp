@@ -70,8 +70,8 @@ bool take_repeated(const context& c, stage& s) {
   for (const node_id idx : s.indices)
     if (idx != s.owned) all.insert(g.ordinal(idx));
   all |= set_of(g, bound_indices(g, s.body));
-  const bool little = known.trips(all) < tuning::tasks::worth_a_launch;
-  if (known.for_groups() && little && !known.call().force_for_tests) return false;
+  if (known.for_groups() && !known.call().force_for_tests && known.trips(all) < tuning::tasks::worth_a_launch)
+    return false;
   node_id slow = no_node;
   for_each_node(g, g.arg(s.body, 0), [&](node_id n) {
     if (!is_elementwise(g.kind(n)) || !is_floating(g.type(n)) || !is_slow(g, n) || g.free[n].empty() ||

@@ -38,10 +38,7 @@ std::int64_t block_of(const context& c, const stage& s, node_id cut) {
                    {updated * block, tables::block_elements * rows},
                    {updated * block, results * tables::cost_of_result * rows}});
   };
-  while (!is_enough()) {
-    if (rows < 2 * block) return 0;
-    block *= 2;
-  }
+  while (!is_enough()) block *= 2;
   return rows >= 2 * block ? block : 0;
 }
 

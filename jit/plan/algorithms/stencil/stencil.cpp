@@ -143,7 +143,8 @@ bool take_stencil(const context& c, stage& s) {
     if (!g.free[g.arg(idx, 0)].empty() || !g.free[g.arg(idx, 1)].empty()) return false;
   const auto walks = [&](node_id n) { return g.free[n].has(g.ordinal(lane)); };
   const std::vector<node_id> all = reductions_in(g, s.body);
-  if (std::ranges::none_of(all, walks)) return false;
+  const auto has_window = [&](node_id n) { return walks(n) && !windows_of(c, n, lane).empty(); };
+  if (std::ranges::none_of(all, has_window)) return false;
   const bool chains = std::ranges::all_of(all, [&](node_id n) { return walks_more(g, n, lane); });
   if (c.known.trips(lane) < (chains ? least_lanes_of_chains : least_lanes)) return false;
   node_id body = s.body;
