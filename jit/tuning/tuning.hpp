@@ -110,7 +110,7 @@ inline constexpr double worth_code = 1 << 16;     // pairs; estimate: fewer are 
 }  // namespace pair_tiles
 namespace transposed {
 inline constexpr double least = 5;        // iterations; bench_survey: of the loop within the lanes
-inline constexpr double wide = 16;        // elements; estimate: lanes along it; more planes would gain, too, not tried
+inline constexpr double wide = 256;       // elements; bench_survey: lanes along it; of fewer planes rows are lanes
 inline constexpr int lanes = 16;          // lanes; estimate: each takes code of its own, and a store a line
 inline constexpr int few = 4;             // columns; limit: of rows that are interleaved, as many as are transposed
 inline constexpr double least_lanes = 8;  // lanes; estimate: fewer rows stay as they are
@@ -291,6 +291,7 @@ inline constexpr std::int64_t gathered_bytes = 24576; // bytes; W1: of gathered 
 inline constexpr std::int64_t window_bytes = 4096;    // bytes; W13: of the rows that a window reaches
 inline constexpr std::int64_t tile_bytes = 16384;     // bytes; bench_survey: of rows read at once, before they are
 inline constexpr std::int64_t column_bytes = 16384;   // bytes; bench_survey: of rows whose lanes lie apart
+inline constexpr std::int64_t narrow_column = 128;    // bytes; bench_survey: of lanes that are a stream in each row
 inline constexpr double row_of_tile = 128;            // elements; bench_survey: shorter rows of a tile are one stream
 inline constexpr double stencil_bytes = 4096;         // bytes; W7: of each row's neighbourhood
 inline constexpr double short_row = 2048;             // elements; W9: four of them stay in an L1 of 32 KB
