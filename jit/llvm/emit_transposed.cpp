@@ -1,9 +1,9 @@
 // Lanes that are rows, in a loop along these: a few columns at a time are loaded row by row and transposed in
-// registers, or transposed and stored row by row. Where iterations may run again the last columns are as many, and in the
-// tail of a vector loop lanes beyond the last read its first row and store beside. Elsewhere what is left, fewer columns,
-// goes through a tile on the stack, column by column, and the tail gathers. Where a constant few columns are all that
-// rows have, and these stand one after the other, as of `y(i, k.in(0, 2))`, memory is interleaved from columns, or taken
-// apart.
+// registers, or transposed and stored row by row. Where iterations may run again the last columns are as many, and in
+// the tail of a vector loop lanes beyond the last read its first row and store beside. Elsewhere what is left, fewer
+// columns, goes through a tile on the stack, column by column, and the tail gathers. Where a constant few columns are
+// all that rows have, and these stand one after the other, as of `y(i, k.in(0, 2))`, memory is interleaved from
+// columns, or taken apart.
 #include <algorithm>
 #include <optional>
 
