@@ -42,19 +42,26 @@ const char* bounds::which() const {
 
 const char* machine::text() {
   return R"(
-extern "C" void peak_arithmetic(float* x, long n) {  // 16 x 16 x n products that are added, in registers
+#if defined __AVX512F__
+constexpr int width = 16;
+#elif defined __AVX__
+constexpr int width = 8;
+#else
+constexpr int width = 4;
+#endif
+extern "C" void peak_arithmetic(float* x, long n) {  // 12 x 16 x n products that are added, in registers
 #pragma omp parallel for
   for (long part = 0; part < 64; ++part) {
-    typedef float wide __attribute__((vector_size(64)));
+    typedef float wide __attribute__((vector_size(4 * width)));
     wide s[12] = {}, a, b;
-    for (int k = 0; k < 16; ++k) a[k] = x[k], b[k] = x[16 + k];
+    for (int k = 0; k < width; ++k) a[k] = x[k], b[k] = x[16 + k];
     for (int k = 0; k < 12; ++k) asm volatile("" : "+x"(s[k]));  // else all are one sum
-    for (long i = 0; i < n; ++i) {
+    for (long i = 0; i < n * 16 / width; ++i) {
       asm volatile("" : "+x"(a));
       for (int k = 0; k < 12; ++k) s[k] += a * b;
     }
     for (int k = 1; k < 12; ++k) s[0] += s[k];
-    std::memcpy(x + 16 * part, &s[0], 64);
+    std::memcpy(x + 16 * part, &s[0], sizeof(wide));
   }
 }
 #define FUNCTION(name, e)                                       \

@@ -6,12 +6,6 @@
 #include <sheaf/jit/cuda/emitter.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
-namespace sheaf::inline v0_1::tuning::instructions {
-inline constexpr std::int64_t of_branch = 3, of_gather = 6, of_division = 10, of_wide_division = 50, of_function = 12,
-                              of_wide_function = 100;
-inline constexpr std::int64_t most = 240;
-}
-
 namespace sheaf::inline v0_1::cuda {
 
 namespace {
@@ -73,7 +67,7 @@ std::int64_t instructions_of(const function_emitter& f, const ir::block& body) {
 }
 
 std::int64_t instructions_of(const function_emitter& f, const ir::statement& s) {
-  namespace count = tuning::instructions;
+  namespace count = tuning::emit::instructions;
   if (s.kind != ir::statement_kind::instruct) return 1 + instructions_of(f, s.body);
   const ir::instruction& i = f.instruction(s.id);
   const std::int64_t held = i.vector ? f.held(f.lanes) : 1;
@@ -94,7 +88,7 @@ std::int64_t instructions_of(const function_emitter& f, const ir::statement& s) 
 
 int borne(const function_emitter& f, const ir::statement& loop, int times) {
   const std::int64_t one = std::max<std::int64_t>(1, instructions_of(f, loop.body));
-  return static_cast<int>(std::clamp<std::int64_t>(tuning::instructions::most / one, 1, times));
+  return static_cast<int>(std::clamp<std::int64_t>(tuning::emit::instructions::most / one, 1, times));
 }
 
 }  // namespace

@@ -172,12 +172,16 @@ Value* backward_part(function_emitter& f, int first, int width, Type* element, i
 
 }  // namespace
 
-bool may_deinterleave(const function_emitter& f, const ir::lane_pattern& apart, int bytes) {
+bool may_deinterleave(const function_emitter& f, const ir::lane_pattern& apart, int bytes, bool masked) {
   const int least_masked = f.m.target.vectors.least_masked;
+  bool needs_masks = masked;
   const int width = std::min(f.lanes, f.m.target.vectors.register_bytes / bytes);
-  for (int first = 0; apart.step > 0 && first < f.lanes; first += width)
-    if (part{apart, first, width}.loads() > (apart.whole ? most_shared : most_loads)) return false;
-  return least_masked != 0 && bytes >= least_masked;
+  for (int first = 0; apart.step > 0 && first < f.lanes; first += width) {
+    const part p{apart, first, width};
+    if (p.loads() > (apart.whole ? most_shared : most_loads)) return false;
+    needs_masks = needs_masks || p.span() < width;
+  }
+  return !needs_masks || (least_masked != 0 && bytes >= least_masked);
 }
 
 Value* emit_deinterleaved(function_emitter& f, const ir::lane_pattern& apart, Type* element, int bytes, Value* pointer,

@@ -187,10 +187,10 @@ Value* load_bits(function_emitter& f, place p) {
   Type* const type = widen(p.element, p.lanes);
   if (!p.lanes)
     return b.CreateAlignedLoad(type, p.mask ? addresses_or(f, p, slot(f, f.zero_slot, true)) : p.address, align);
-  if (p.how == ir::access::deinterleaved && !may_deinterleave(f, p.apart, p.bytes))
+  if (p.how == ir::access::deinterleaved && !may_deinterleave(f, p.apart, p.bytes, p.mask != nullptr))
     p.address = deinterleaved_addresses(f, p);
   Value* zero = Constant::getNullValue(type);
-  if (p.how == ir::access::deinterleaved && may_deinterleave(f, p.apart, p.bytes))
+  if (p.how == ir::access::deinterleaved && may_deinterleave(f, p.apart, p.bytes, p.mask != nullptr))
     return emit_deinterleaved(f, p.apart, p.element, p.bytes, p.address, p.mask);
   if (p.how == ir::access::contiguous) {
     if (!p.mask) return b.CreateAlignedLoad(type, p.address, align);
@@ -199,6 +199,7 @@ Value* load_bits(function_emitter& f, place p) {
       if (!p.prefix) p.address = b.CreateSelect(any_lane(b, p.mask), p.address, slot(f, f.zero_slot, true));
       return masked_load(f, type, p.address, align, p.mask);
     }
+    if (p.prefix && masks_pairs(f, p.bytes, p.lanes)) return load_pairs(f, type, p.address, align, f.tail_count);
     if (p.prefix) {
       AllocaInst* copy = f.stack_slot(type, "copy");
       b.CreateStore(zero, copy);
@@ -226,6 +227,7 @@ void store_bits(function_emitter& f, place p, Value* bits, bool non_temporal) {
     if (!p.mask && non_temporal) return emit_stream_store(f, p.address, bits, align, p.zero_bits);
     if (!p.mask) return void(b.CreateAlignedStore(bits, p.address, align));
     if (masks_natively(f, p)) return masked_store(f, bits, p.address, align, p.mask);
+    if (p.prefix && masks_pairs(f, p.bytes, p.lanes)) return store_pairs(f, bits, p.address, align, f.tail_count);
     if (p.prefix) {
       AllocaInst* copy = f.stack_slot(bits->getType(), "copy");
       b.CreateStore(bits, copy);
@@ -311,6 +313,8 @@ void emit_append(function_emitter& f, const ir::statement& s) {
   b.CreateBr(test);
   b.SetInsertPoint(done);
 }
+
+Value* sink(function_emitter& f) { return slot(f, f.sink_slot, false); }
 
 Value* buffer_extent(function_emitter& f, std::int32_t b, int dimension) {
   return facts_of(f, b).extents[static_cast<std::size_t>(dimension)];

@@ -1,7 +1,9 @@
 // Lanes that are rows, in a loop along these: a few columns at a time are loaded row by row and transposed in
-// registers, or transposed and stored row by row. What is left, fewer columns, goes through a tile on the stack, column
-// by column. The tail of a vector loop gathers. Where a constant few columns are all that rows have, and these stand
-// one after the other, as of `y(i, k.in(0, 2))`, memory is interleaved from columns, or taken apart.
+// registers, or transposed and stored row by row. Where iterations may run again the last columns are as many, and in
+// the tail of a vector loop lanes beyond the last read its first row and store beside. Elsewhere what is left, fewer
+// columns, goes through a tile on the stack, column by column, and the tail gathers. Where a constant few columns are
+// all that rows have, and these stand one after the other, as of `y(i, k.in(0, 2))`, memory is interleaved from
+// columns, or taken apart.
 #include <algorithm>
 #include <optional>
 
@@ -35,7 +37,12 @@ Value* first_lane(function_emitter& f, ir::value v) {
   return i.what == op::add ? f.build.CreateAdd(x, y) : f.build.CreateSub(x, y);
 }
 
-// Where each lane's row is, at the column of the iteration.
+// Has the lane of a tail a row?
+Value* is_live(function_emitter& f, int lane) {
+  return f.build.CreateICmpUGT(f.tail_count, f.build.getInt64(static_cast<std::uint64_t>(lane)));
+}
+
+// Where each lane's row is, at the column of the iteration. Of a tail the lanes that have none name the first's.
 std::vector<Value*> rows_of(function_emitter& f, std::int32_t id, const std::vector<ir::value>& subscripts) {
   auto& b = f.build;
   const buffer_facts& facts = facts_of(f, id);
@@ -59,6 +66,7 @@ std::vector<Value*> rows_of(function_emitter& f, std::int32_t id, const std::vec
     Value* row = b.CreateGEP(element, block, b.CreateMul(step, b.getInt64(static_cast<std::uint64_t>(r % width))));
     if (others) row = b.CreateGEP(element, row, b.CreateExtractElement(others, static_cast<std::uint64_t>(r)));
     rows.push_back(b.CreateGEP(element, row, column));
+    if (f.tail_mask && r > 0) rows.back() = b.CreateSelect(is_live(f, r), rows.back(), rows.front());
   }
   return rows;
 }
@@ -143,7 +151,8 @@ void store_columns(function_emitter& f, const std::vector<Value*>& rows, const s
       std::vector<int> four;
       for (int k = 0; k < width; ++k) four.push_back(r - r % width + k);
       Value* const bits = b.CreateShuffleVector(fours[static_cast<std::size_t>(r % width)], four);
-      Value* const row = rows[static_cast<std::size_t>(first + r)];
+      Value* row = rows[static_cast<std::size_t>(first + r)];
+      if (f.tail_mask && first + r > 0) row = b.CreateSelect(is_live(f, first + r), row, sink(f));
       live ? masked_store(f, bits, row, align, live) : void(b.CreateAlignedStore(bits, row, align));
     }
   }
@@ -254,6 +263,11 @@ void known_columns(function_emitter& f, const ir::statement& s, Value* counter) 
   f.group.column = -1;
 }
 
+// As many columns as are transposed at once, the last ones too: some of these are then computed and stored again.
+void columns_up_to_last(function_emitter& f, const ir::statement& s, Value* counter) {
+  known_columns(f, s, f.build.CreateBinaryIntrinsic(Intrinsic::smin, counter, f.group.first));
+}
+
 // Code for rows that stand one after the other, and for others. False: they never do so, nothing is emitted.
 template <class Other>
 bool all_columns(function_emitter& f, const ir::statement& s, loop_body body, const Other& other) {
@@ -353,8 +367,19 @@ void emit_transposed_loop(function_emitter& f, const ir::statement& s, loop_body
   Value* const high = f.values[static_cast<std::size_t>(s.high)];
   const auto one_by_one = [&] { emit_counted_loop(f, s, low, high, 1, body); };
   if (all_columns(f, s, body, one_by_one)) return;
-  if (f.tail_mask) return one_by_one();
   Value* const count = b.CreateSub(b.CreateBinaryIntrinsic(Intrinsic::smax, low, high), low);
+  if (Value* const apart = may_run_again(f, s)) {
+    Value* const enough = b.CreateAnd(apart, b.CreateICmpSGE(count, b.getInt64(width)));
+    where(f, enough, [&] {
+      f.group = {};
+      f.group.body = body;
+      f.group.first = b.CreateSub(high, b.getInt64(width));
+      emit_counted_loop(f, s, low, high, width, columns_up_to_last);
+      f.group = {};
+    });
+    return where(f, b.CreateNot(enough), one_by_one);
+  }
+  if (f.tail_mask) return one_by_one();
   Value* const rest = b.CreateURem(count, b.getInt64(width));
   Value* const middle = b.CreateAdd(low, b.CreateSub(count, rest));
   f.group = {};

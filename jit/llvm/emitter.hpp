@@ -68,7 +68,7 @@ struct column_group {
   loop_body body = nullptr;
   int column = -1;               // of the iteration at hand; -1: none, or one that only run time knows:
   llvm::Value* place = nullptr;  // which, i64, counted from
-  llvm::Value* first = nullptr;  // here,
+  llvm::Value* first = nullptr;  // here (of iterations that may run again: the first of the last ones),
   llvm::Value* count = nullptr;  // of how many, fewer than transposed_columns
   int all = 0;                   // columns of rows that stand one after the other; 0: rows stand anywhere
   struct access {
@@ -169,6 +169,7 @@ llvm::Value* emit_choice(function_emitter& f, ir::value condition, llvm::Value* 
 
 // emit_memory.cpp
 llvm::Value* buffer_extent(function_emitter& f, std::int32_t b, int dimension);
+llvm::Value* sink(function_emitter& f);  // 64 bytes that nothing reads
 buffer_facts& facts_of(function_emitter& f, std::int32_t id);
 llvm::Value* emit_load(function_emitter& f, const ir::instruction& i);
 void emit_store(function_emitter& f, const ir::statement& s);
@@ -199,7 +200,7 @@ void store_by_lane(function_emitter& f, const lane_access& a, llvm::Value* bits)
 
 // emit_deinterleaved.cpp: lanes deinterleaved over the row at `pointer`, `mask` may be null. False: it would take too
 // many loads.
-bool may_deinterleave(const function_emitter& f, const ir::lane_pattern& apart, int bytes);
+bool may_deinterleave(const function_emitter& f, const ir::lane_pattern& apart, int bytes, bool masked);
 llvm::Value* emit_deinterleaved(function_emitter& f, const ir::lane_pattern& apart, llvm::Type* element, int bytes,
                                 llvm::Value* pointer, llvm::Value* mask);
 
@@ -208,6 +209,9 @@ void emit_transposed_loop(function_emitter& f, const ir::statement& s, loop_body
 llvm::Value* emit_transposed_load(function_emitter& f, const ir::instruction& i);
 void emit_transposed_store(function_emitter& f, const ir::statement& s, llvm::Value* bits);
 void emit_transposed_prefetch(function_emitter& f, const ir::statement& s);
+// run_again.cpp: where an iteration changes nothing if it runs once more. It only loads, computes and stores, none of
+// it to memory that it loads from, unless an output updates an input. Null: nowhere.
+llvm::Value* may_run_again(function_emitter& f, const ir::statement& s);
 
 // emit_fold.cpp
 bool has_position(monoid fold);
@@ -244,6 +248,11 @@ llvm::Value* emit_extreme(function_emitter& f, element type, bool largest, llvm:
 llvm::Value* masked_load(function_emitter& f, llvm::Type* type, llvm::Value* address, llvm::Align align,
                          llvm::Value* mask);
 void masked_store(function_emitter& f, llvm::Value* bits, llvm::Value* address, llvm::Align align, llvm::Value* mask);
+// The first `count` lanes, one at least, of elements of so many bytes that only pairs of them have masks.
+bool masks_pairs(const function_emitter& f, int bytes, int lanes);
+llvm::Value* load_pairs(function_emitter& f, llvm::Type* type, llvm::Value* address, llvm::Align align,
+                        llvm::Value* count);
+void store_pairs(function_emitter& f, llvm::Value* bits, llvm::Value* address, llvm::Align align, llvm::Value* count);
 
 // types.cpp: how an element is held in registers (f16, bf16 as f32; boolean as i1) and in memory (i16; i8).
 llvm::Type* held_type(llvm::LLVMContext& context, element type);

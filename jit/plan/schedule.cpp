@@ -137,8 +137,8 @@ void choose_lanes(graph& g, const facts& known, stage& s, const amount& stored) 
 }
 
 // Loads of a body without reductions that gather at the lanes go from element to element along another index: within
-// the lanes it is a loop, so that all of a line is read while it is in L1, and elements of 4 and 8 bytes are transposed
-// in registers (pass `transpose_accesses`); on a GPU a few of its iterations are a task, which a thread loads at once.
+// the lanes it is a loop, so that all of a line is read while it is in L1, and elements are transposed in registers
+// (pass `transpose_accesses`); on a GPU a few of its iterations are a task, which a thread loads at once.
 // no_node: no load gathers, or not all along one index.
 node_id loop_within_lanes(graph& g, const facts& known, const stage& s) {
   if (s.vector == no_node) return no_node;
@@ -181,7 +181,7 @@ bool has_few_places(graph& g, const facts& known, stage& s, bool planes) {
   if (is_constant(g, count)) return g[count].attribute >= 2 && g[count].attribute <= few;
   const amount trips = known.trips(within);
   if (!planes || !is_closed(g, within) || trips >= wide) return false;
-  if (!all_of({{trips.certain(), 2}, {few, trips.certain()}})) return row(g.type(s.define)).bytes >= 4;
+  if (!all_of({{trips.certain(), 2}, {few, trips.certain()}})) return true;
   // The stage's own index, of so many places: its definition and what reads it keep theirs.
   replacement put(g, proofs::kept);
   put.rename(within, fresh_index(g, within, integer(g, 0), integer(g, trips.whole())));

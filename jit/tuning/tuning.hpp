@@ -110,7 +110,7 @@ inline constexpr double worth_code = 1 << 16;     // pairs; estimate: fewer are 
 }  // namespace pair_tiles
 namespace transposed {
 inline constexpr double least = 5;        // iterations; bench_survey: of the loop within the lanes
-inline constexpr double wide = 16;        // elements; estimate: lanes along it; more planes would gain, too, not tried
+inline constexpr double wide = 256;       // elements; bench_survey: lanes along it; of fewer planes rows are lanes
 inline constexpr int lanes = 16;          // lanes; estimate: each takes code of its own, and a store a line
 inline constexpr int few = 4;             // columns; limit: of rows that are interleaved, as many as are transposed
 inline constexpr double least_lanes = 8;  // lanes; estimate: fewer rows stay as they are
@@ -291,6 +291,7 @@ inline constexpr std::int64_t gathered_bytes = 24576; // bytes; W1: of gathered 
 inline constexpr std::int64_t window_bytes = 4096;    // bytes; W13: of the rows that a window reaches
 inline constexpr std::int64_t tile_bytes = 16384;     // bytes; bench_survey: of rows read at once, before they are
 inline constexpr std::int64_t column_bytes = 16384;   // bytes; bench_survey: of rows whose lanes lie apart
+inline constexpr std::int64_t narrow_column = 128;    // bytes; bench_survey: of lanes that are a stream in each row
 inline constexpr double row_of_tile = 128;            // elements; bench_survey: shorter rows of a tile are one stream
 inline constexpr double stencil_bytes = 4096;         // bytes; W7: of each row's neighbourhood
 inline constexpr double short_row = 2048;             // elements; W9: four of them stay in an L1 of 32 KB
@@ -360,6 +361,15 @@ inline constexpr std::int64_t most_stored = 16;  // iterations; bench_gpu: the s
 inline constexpr int bytes_of_folds = 64; // bytes; estimate: under way in a GPU's thread that folds
 inline constexpr int bytes_of_few = 128;  // bytes; estimate: the same where threads are too few for a GPU
 inline constexpr int most_of_few = 32;    // iterations; estimate: of such a loop, written one after the other
+namespace instructions {  // of a lane of a GPU, about: what NVRTC takes its time over
+inline constexpr std::int64_t of_branch = 2;          // bench_nvrtc: a load where lanes may be dead
+inline constexpr std::int64_t of_gather = 6;          // bench_nvrtc: the same with an address of its own
+inline constexpr std::int64_t of_division = 10;       // estimate
+inline constexpr std::int64_t of_wide_division = 50;  // cubins: of f64 or i64
+inline constexpr std::int64_t of_function = 12;       // cubins
+inline constexpr std::int64_t of_wide_function = 100;  // cubins: of f64
+inline constexpr std::int64_t most = 320;  // bench_gpu: of a loop's iterations that are written one after the other
+}  // namespace instructions
 inline constexpr std::uint64_t short_row_of_lines = 512;  // bytes; bench_survey: longer: non-temporal in part
 inline constexpr std::int64_t longest_short = 1 << 30;  // iterations; limit: counted in 32 bits
 }  // namespace emit

@@ -38,6 +38,13 @@ TEST(updates, element_by_element_in_place) {
                      columns == 1 ? "output" : "updates w in place"));
 }
 
+// The last columns of what rows in lanes store may be computed twice; not where that would read what was stored.
+TEST(updates, short_rows_in_place) {
+  constexpr auto next = define<"w_next">(i, j) = w(i, j) * 3_c - max(k, w(i, k));
+  for (const std::int64_t columns : {5, 7, 9, 30})
+    updates_alike(next, w, noise_array<float>(-1, 1, 333, columns));
+}
+
 // Where outputs lie is part of a kernel's key: calls that update, that do not, and that update another input have
 // kernels of their own, whatever came first, and each comes back to its own.
 TEST(updates, are_part_of_the_kernel_key) {

@@ -93,8 +93,9 @@ class prefetcher : gathered_rows {
     }
   }
   // Down columns in lanes: of the rows some time later, and after the last row of the lanes beside. Each row's lanes
-  // lie a row from those before, and are too few for hardware to follow.
-  void next_rows(const std::vector<place>& rows, std::int32_t number, block_builder& b) {
+  // lie a row from those before, and are too few for hardware to follow. Where a line or two of each row are stored
+  // side by side, as of planes, each row is a stream of its own: its line after the next.
+  void next_rows(const std::vector<place>& rows, std::int32_t number, bool stores, block_builder& b) {
     const loop_facts& loop = loops_.at(number);
     if (loop.kind != loop_kind::serial || loop.counter == none || loop.backward) return;
     for (const place& read : rows) {
@@ -105,6 +106,12 @@ class prefetcher : gathered_rows {
       const loop_facts& columns = loops_.at(*across);
       if (columns.counter == none || loop.trips < least_trips) continue;
       const std::int64_t bytes = columns.lanes * row(buffer_of(read.buffer).type).bytes;
+      if (stores && bytes <= narrow_column && columns.trips > columns.lanes) {
+        const value soon = emit(op::add, columns.counter, i64(2 * columns.lanes));
+        place same_row = again(read, {{{*across, soon}}});
+        b.prefetch(same_row.buffer, std::move(same_row.subscripts));
+        continue;
+      }
       const value next = emit(op::add, loop.counter, i64(std::max<std::int64_t>(1, column_bytes / bytes)));
       const value wrapped = emit(op::sub, next, emit(op::sub, loop.high, loop.low));
       const value beside = emit(op::add, columns.counter, i64(columns.lanes));
@@ -194,6 +201,8 @@ class prefetcher : gathered_rows {
       s.body.clear();
       const bool loop = s.kind == statement_kind::loop;
       const std::int32_t number = s.loop;
+      const auto is_store = [](const statement& each) { return each.kind == statement_kind::store; };
+      const bool stores = std::ranges::any_of(inside, is_store);
       block_builder inner(k_, &into, std::move(s));
       blocks_.push_back({&inner, {}});
       std::vector<place> rows;
@@ -202,7 +211,7 @@ class prefetcher : gathered_rows {
       rewrite(std::move(inside), inner);
       if (loop) prefetch_next(number, before, done, inner);
       if (loop && loops_.at(number).kind == loop_kind::vector) next_tile(rows, loops_.at(number), inner);
-      if (loop) next_rows(rows, number, inner);
+      if (loop) next_rows(rows, number, stores, inner);
       if (loop) path_.pop_back();
       blocks_.pop_back();
       inner.close();
@@ -211,12 +220,19 @@ class prefetcher : gathered_rows {
   }
 };
 
-void before_transposed(const kernel& k, block& body) {
+void before_transposed(const module& m, const kernel& k, block& body) {
   block made;
+  // Where lanes come from memory as they lie, what is stored is one stream, which hardware follows.
+  const bool streams = std::ranges::any_of(body, [&](const statement& s) {
+    if (s.kind != statement_kind::instruct) return false;
+    const instruction& i = k.instructions[s.id];
+    return i.code == opcode::load && i.vector && i.how == access::contiguous &&
+           m.buffers[static_cast<std::size_t>(i.target)].where == role::input;
+  });
   for (statement& s : body) {
-    before_transposed(k, s.body);
+    before_transposed(m, k, s.body);
     const bool load = s.kind == statement_kind::instruct && k.instructions[s.id].code == opcode::load;
-    const bool store = s.kind == statement_kind::store;
+    const bool store = s.kind == statement_kind::store && !streams;
     if ((load && k.instructions[s.id].how == access::transposed) || (store && s.how == access::transposed)) {
       statement& next = made.emplace_back();
       next.kind = statement_kind::prefetch;
@@ -233,7 +249,7 @@ void before_transposed(const kernel& k, block& body) {
 }  // namespace
 
 void prefetch_rows_in_lanes(module& m) {
-  for (kernel& k : m.kernels) before_transposed(k, k.body);
+  for (kernel& k : m.kernels) before_transposed(m, k, k.body);
 }
 
 void insert_prefetch(module& m, const bytes_of_caches& least) {

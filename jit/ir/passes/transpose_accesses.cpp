@@ -20,9 +20,9 @@ class innermost_loop {
       if (s.kind == statement_kind::instruct) {
         instruction& i = at(s.id);
         if (i.code != opcode::load || i.how != access::gather || i.mask != none || is_stored(i.target)) continue;
-        if (is_wide(i.target) && goes_along(i.target, i.args)) i.how = access::transposed, any = true;
+        if (goes_along(i.target, i.args)) i.how = access::transposed, any = true;
       } else if (s.kind == statement_kind::store && s.how == access::gather && s.mask == none && !s.adds) {
-        if (is_loaded(s.target) || (!is_wide(s.target) && !has_few_columns())) continue;
+        if (is_loaded(s.target)) continue;
         if (goes_along(s.target, s.subscripts)) s.how = access::transposed, any = true;
       }
     }
@@ -47,12 +47,6 @@ class innermost_loop {
       if (s.kind == statement_kind::store && s.target == buffer) return ++stores > 1;
       return s.kind == statement_kind::instruct && at(s.id).code == opcode::load && at(s.id).target == buffer;
     });
-  }
-  // Narrower ones are not transposed, only interleaved.
-  bool is_wide(std::int32_t id) const { return row(m_.buffers[static_cast<std::size_t>(id)].type).bytes >= 4; }
-  bool has_few_columns() {
-    const instruction &low = at(loop_.low), &high = at(loop_.high);
-    return low.code == opcode::constant && high.code == opcode::constant && high.bits - low.bits <= transposed_columns;
   }
   // How far it moves with an iteration; nothing where that is not a constant.
   std::optional<int> slope(value v) {

@@ -6,7 +6,7 @@
 
 namespace sheaf::inline v0_1::ir {
 
-// Accesses that are gathers become transposed, and their loops unrolled. Elements of 4 and 8 bytes.
+// Accesses that are gathers become transposed, and their loops unrolled.
 void transpose_accesses(module& m);
 
 }  // namespace sheaf::inline v0_1::ir
