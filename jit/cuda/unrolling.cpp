@@ -1,5 +1,5 @@
-// How often the body of a loop is written, one iteration after the other: until a thread has enough bytes under way, and
-// no more often than a compiler bears.
+// How often the body of a loop is written, one iteration after the other: until a thread has enough bytes under way,
+// and no more often than a compiler bears.
 #include <algorithm>
 
 #include <sheaf/dsl/graph/make.hpp>
@@ -56,8 +56,8 @@ bool is_predicable(const function_emitter& f, const ir::block& body) {
   });
 }
 
-// Instructions of an iteration, about. Functions are dozens, of f64 hundreds, and so is a division of whole numbers; what
-// lanes that may be dead load, each with a branch of its own, takes the compiler longer than what it computes.
+// Instructions of an iteration, about. Functions are dozens, of f64 hundreds, divisions of 8 bytes dozens; what lanes
+// that may be dead load, each with a branch of its own, takes the compiler longer than what it computes.
 std::int64_t instructions_of(const function_emitter& f, const ir::statement& s);
 
 std::int64_t instructions_of(const function_emitter& f, const ir::block& body) {

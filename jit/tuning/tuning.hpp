@@ -362,13 +362,13 @@ inline constexpr int bytes_of_folds = 64; // bytes; estimate: under way in a GPU
 inline constexpr int bytes_of_few = 128;  // bytes; estimate: the same where threads are too few for a GPU
 inline constexpr int most_of_few = 32;    // iterations; estimate: of such a loop, written one after the other
 namespace instructions {  // of a lane of a GPU, about: what NVRTC takes its time over
-inline constexpr std::int64_t of_branch = 2;          // bench_nvrtc: a load where lanes may be dead
-inline constexpr std::int64_t of_gather = 6;          // bench_nvrtc: the same with an address of its own
-inline constexpr std::int64_t of_division = 10;       // estimate
-inline constexpr std::int64_t of_wide_division = 50;  // cubins: of f64 or i64
-inline constexpr std::int64_t of_function = 12;       // cubins
-inline constexpr std::int64_t of_wide_function = 100;  // cubins: of f64
-inline constexpr std::int64_t most = 320;  // bench_gpu: of a loop's iterations that are written one after the other
+inline constexpr std::int64_t of_branch = 2;          // instructions; bench_nvrtc: a load where lanes may be dead
+inline constexpr std::int64_t of_gather = 6;          // instructions; bench_nvrtc: the same with an address of its own
+inline constexpr std::int64_t of_division = 10;       // instructions; estimate: of f32
+inline constexpr std::int64_t of_wide_division = 50;  // instructions; estimate: of f64 and i64
+inline constexpr std::int64_t of_function = 12;       // instructions; estimate: of f32
+inline constexpr std::int64_t of_wide_function = 100;  // instructions; estimate: of f64
+inline constexpr std::int64_t most = 320;  // instructions; bench_gpu: of what a loop writes out
 }  // namespace instructions
 inline constexpr std::uint64_t short_row_of_lines = 512;  // bytes; bench_survey: longer: non-temporal in part
 inline constexpr std::int64_t longest_short = 1 << 30;  // iterations; limit: counted in 32 bits
