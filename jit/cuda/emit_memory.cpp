@@ -165,8 +165,9 @@ namespace {
 // around each load of a loop that is written out many times takes NVRTC ten times as long.
 bool loads_as_first(const function_emitter& f, ir::value id) {
   const ir::instruction& i = f.instruction(id);
-  return i.how == ir::access::contiguous && i.mask == ir::none && !f.all_live && !f.backward && f.in_lanes != nullptr &&
-         f.held(f.lanes) == 1 && f.home[static_cast<std::size_t>(id)] != f.in_lanes;
+  const bool may = f.stays(i.target) && f.in_lanes != nullptr && !f.backward && !f.all_live && f.held(f.lanes) == 1;
+  return may && i.how == ir::access::contiguous && i.mask == ir::none &&
+         f.home[static_cast<std::size_t>(id)] != f.in_lanes;
 }
 
 void load_from_memory(function_emitter& f, ir::value id, const std::string& moving) {

@@ -367,6 +367,7 @@ void emit_transposed_loop(function_emitter& f, const ir::statement& s, loop_body
   Value* const high = f.values[static_cast<std::size_t>(s.high)];
   const auto one_by_one = [&] { emit_counted_loop(f, s, low, high, 1, body); };
   if (all_columns(f, s, body, one_by_one)) return;
+  if (f.lanes < width) return one_by_one();
   Value* const count = b.CreateSub(b.CreateBinaryIntrinsic(Intrinsic::smax, low, high), low);
   if (Value* const apart = may_run_again(f, s)) {
     Value* const enough = b.CreateAnd(apart, b.CreateICmpSGE(count, b.getInt64(width)));

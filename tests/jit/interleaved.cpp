@@ -87,16 +87,19 @@ TEST(interleaved_columns, of_planes) {
 TEST(interleaved_columns, of_columns_far_apart) {
   constexpr auto z = tensor<"z", bfloat16, 3>;
   constexpr auto x = tensor<"x", float, 3>;
+  constexpr auto w = tensor<"w", double, 3>;
   constexpr auto halves = define<"halves">(i, j, k) = z(i, k, j);
+  constexpr auto wide = define<"wide">(i, j, k) = w(i, k, j);
   constexpr auto first = define<"first">(i, j, k) = x(i, k, j) + 1_c;
   for (const std::int64_t columns : {3, 5, 6, 19, 64})
     for (const std::int64_t rows : {7, 16, 33, 70})
       for (const auto& [cpu, vectors] : {std::pair("native", 0), std::pair("x86-64-v3", 1)}) {
         SCOPED_TRACE(testing::Message() << rows << " x " << columns << ", " << cpu);
-        trial of_halves = trial_of(halves), of_first = trial_of(first);
+        trial of_halves = trial_of(halves), of_first = trial_of(first), of_wide = trial_of(wide);
         of_halves.random("z", {2, rows, columns});
         of_first.random("x", {2, rows, columns});
-        for (trial* test : {&of_halves, &of_first}) {
+        of_wide.random("w", {2, rows, columns});
+        for (trial* test : {&of_halves, &of_first, &of_wide}) {
           test->cpu = cpu;
           test->vectors = &target::widths[vectors];
           test->expect_right();
