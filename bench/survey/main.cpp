@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "measured.hpp"
@@ -166,6 +167,8 @@ int main(int argc, char** argv) {
   settings s = settings_of(argc, argv);
   std::vector<drawn_program> named;
   try {
+    for (const std::string& folder : {s.scratch, s.keep})
+      if (!folder.empty()) std::filesystem::create_directories(folder);
     if (!s.file.empty()) named = programs_of(s.file);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "%s\n", e.what());

@@ -5,6 +5,7 @@
 // plain copy (isMoveReg of KMOVBkk, LLVM 19), and where registers are short reads the mask from before it: what its
 // upper bits hold, a comparison of bytes say, is then loaded and stored beyond the lanes. A mask that is widened as a
 // vector of bytes has zeros there whoever copies it. Shown by tests/text/forbidden_pages.cpp.
+#include <bit>
 #include <numeric>
 
 #include <sheaf/jit/llvm/emitter.hpp>
@@ -84,15 +85,75 @@ Value* load_pairs(function_emitter& f, Type* type, Value* address, Align align, 
   return b.CreateBitCast(b.CreateSelect(is_last, splat(f, last, lanes), words), type);
 }
 
-void store_pairs(function_emitter& f, Value* bits, Value* address, Align align, Value* count) {
+namespace {
+
+// The first bytes of a vector, which also lies on the stack.
+struct prefix {
+  Value *vector, *copy, *address, *bytes;
+  Align align;
+  int element;
+};
+
+// The builder goes on in a new block, where at least so many bytes live; elsewhere `fewer` does.
+void where_at_least(function_emitter& f, const prefix& p, int bytes, BasicBlock* fewer) {
   auto& b = f.build;
-  const auto lanes = static_cast<int>(cast<FixedVectorType>(bits->getType())->getNumElements());
-  const pairs p = pairs_of(f, lanes, count);
-  AllocaInst* const copy = f.stack_slot(bits->getType(), "copy");
-  b.CreateStore(bits, copy);
-  b.CreateMaskedStore(b.CreateBitCast(bits, p.type), address, align, p.live);
-  Value* const last = b.CreateAlignedLoad(p.element, b.CreateGEP(p.element, copy, p.last), align);
-  b.CreateAlignedStore(last, b.CreateGEP(p.element, address, p.last), align);
+  auto* const some = BasicBlock::Create(b.getContext(), "prefix.some", f.function);
+  b.CreateCondBr(b.CreateICmpUGE(p.bytes, b.getInt64(static_cast<std::uint64_t>(bytes))), some, fewer);
+  b.SetInsertPoint(some);
+}
+
+void store_part(function_emitter& f, const prefix& p, int at, int bytes) {
+  auto& b = f.build;
+  std::vector<int> lanes(static_cast<std::size_t>(bytes / p.element));
+  std::iota(lanes.begin(), lanes.end(), at / p.element);
+  Value* const to = b.CreateGEP(b.getInt8Ty(), p.address, b.getInt64(static_cast<std::uint64_t>(at)));
+  b.CreateAlignedStore(b.CreateShuffleVector(p.vector, lanes), to, p.align);
+}
+
+// The last so many bytes of those that live.
+void store_last(function_emitter& f, const prefix& p, int bytes) {
+  auto& b = f.build;
+  Type* const type = FixedVectorType::get(b.getInt8Ty(), static_cast<unsigned>(bytes));
+  Value* const from = b.CreateSub(p.bytes, b.getInt64(static_cast<std::uint64_t>(bytes)));
+  Value* const last = b.CreateAlignedLoad(type, b.CreateGEP(b.getInt8Ty(), p.copy, from), p.align);
+  b.CreateAlignedStore(last, b.CreateGEP(b.getInt8Ty(), p.address, from), p.align);
+}
+
+}  // namespace
+
+// Whole registers, then the last bytes of a register's size, some of them again; of less than a register the first and
+// the last half, or quarter, and so on. A masked store would do it in one, but where masks have no registers of their
+// own processors let it wait for the stores before it: a map of rows with masked ends took twice its time from memory
+// on a Zen 3.
+void store_prefix(function_emitter& f, Value* vector, Value* address, Align align, Value* count) {
+  auto& b = f.build;
+  auto* const type = cast<FixedVectorType>(vector->getType());
+  const int element = static_cast<int>(type->getScalarSizeInBits()) / 8;
+  const int size = element * static_cast<int>(type->getNumElements()), whole = f.m.target.vectors.register_bytes;
+  const prefix p{.vector = vector, .copy = f.stack_slot(type, "copy"), .address = address,
+                 .bytes = b.CreateMul(count, b.getInt64(static_cast<std::uint64_t>(element))), .align = align,
+                 .element = element};
+  b.CreateStore(vector, p.copy);
+  auto* const rest = BasicBlock::Create(b.getContext(), "prefix.rest", f.function);
+  for (int at = 0; at + whole <= size; at += whole) {
+    where_at_least(f, p, at + whole, rest);
+    store_part(f, p, at, whole);
+  }
+  b.CreateBr(rest);
+  b.SetInsertPoint(rest);
+  auto* const done = BasicBlock::Create(b.getContext(), "prefix.done", f.function);
+  for (int part = std::min(whole, static_cast<int>(std::bit_floor(static_cast<unsigned>(size)))); part > element;
+       part /= 2) {
+    auto* const fewer = BasicBlock::Create(b.getContext(), "prefix.fewer", f.function);
+    where_at_least(f, p, part, fewer);
+    if (part < whole) store_part(f, p, 0, part);
+    store_last(f, p, part);
+    b.CreateBr(done);
+    b.SetInsertPoint(fewer);
+  }
+  store_part(f, p, 0, element);
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
 }
 
 }  // namespace sheaf::inline v0_1::llvm_backend

@@ -1,6 +1,6 @@
 // Loads and stores. What is known of a buffer (pointer, extents, strides) is read once, in the function's prologue.
 // Where the processor cannot mask an access of this width, LLVM would branch for every lane; instead:
-// - a contiguous tail goes through the stack by memcpy, which has exactly the prefix that lives;
+// - a contiguous tail is loaded by memcpy, which has exactly the prefix that lives, and stored in parts;
 // - any other mask turns dead lanes' addresses to a slot on the stack that holds zeros, or takes what is stored.
 #include <sheaf/runtime/sheaf_call.h>
 #include <sheaf/jit/llvm/emitter.hpp>
@@ -226,15 +226,9 @@ void store_bits(function_emitter& f, place p, Value* bits, bool non_temporal) {
   if (p.how == ir::access::contiguous) {
     if (!p.mask && non_temporal) return emit_stream_store(f, p.address, bits, align, p.zero_bits);
     if (!p.mask) return void(b.CreateAlignedStore(bits, p.address, align));
+    if (p.prefix && !f.m.target.vectors.mask_registers)
+      return store_prefix(f, bits, p.address, align, f.tail_count);
     if (masks_natively(f, p)) return masked_store(f, bits, p.address, align, p.mask);
-    if (p.prefix && masks_pairs(f, p.bytes, p.lanes)) return store_pairs(f, bits, p.address, align, f.tail_count);
-    if (p.prefix) {
-      AllocaInst* copy = f.stack_slot(bits->getType(), "copy");
-      b.CreateStore(bits, copy);
-      b.CreateMemCpy(p.address, align, copy, Align(64),
-                     b.CreateMul(f.tail_count, b.getInt64(static_cast<std::uint64_t>(p.bytes))));
-      return;
-    }
   }
   if (!p.mask) return void(b.CreateMaskedScatter(bits, p.address, align));
   if (p.how != ir::access::contiguous && p.bytes >= 4 && f.m.target.vectors.mask_registers)
@@ -244,13 +238,15 @@ void store_bits(function_emitter& f, place p, Value* bits, bool non_temporal) {
 
 }  // namespace
 
-// Non-temporal where the address allows it, which is the same for a whole row, so the branch is predicted.
+// Non-temporal where whole lines are stored, which is so for a whole row or none of it, so the branch is predicted. A
+// line that is stored in part is read first, and a plain store to the other part brings it back into the caches.
 void emit_stream_store(function_emitter& f, Value* address, Value* bits, Align align, Value* zero_bits) {
   auto& b = f.build;
   f.streams = true;
   const std::uint64_t size = f.m.module.getDataLayout().getTypeStoreSize(bits->getType());
   const std::uint64_t unit = std::min(size, static_cast<std::uint64_t>(f.m.target.vectors.register_bytes));
-  if (zero_bits == nullptr) zero_bits = b.getInt64(unit - 1);
+  if (zero_bits == nullptr) zero_bits = b.getInt64(0);
+  zero_bits = b.CreateOr(zero_bits, b.getInt64(std::min<std::uint64_t>(size, line_bytes) - 1));
   LLVMContext& c = b.getContext();
   auto* past = BasicBlock::Create(c, "non_temporal", f.function);
   auto* plain = BasicBlock::Create(c, "plain", f.function);
@@ -329,7 +325,7 @@ Value* emit_load(function_emitter& f, const ir::instruction& i) {
 }
 
 namespace {
-// The bits of an address that have to be 0 for a non-temporal store. All, of short rows that are no whole cache lines:
+// The bits of an address that also have to be 0 for a non-temporal store: all, of short rows that are no whole lines:
 // neighbours share one, and a plain store of one row would bring it into the caches that the other's just left.
 Value* zero_bits_of(function_emitter& f, std::int32_t id, std::size_t rank) {
   Value* const stride = facts_of(f, id).strides[rank - 2];
@@ -338,8 +334,7 @@ Value* zero_bits_of(function_emitter& f, std::int32_t id, std::size_t rank) {
   Value* const apart = b.CreateMul(stride, b.getInt64(bytes));
   Value* const whole = b.CreateIsNull(b.CreateAnd(apart, b.getInt64(line_bytes - 1)));
   Value* const is_long = b.CreateICmpUGE(apart, b.getInt64(tuning::emit::short_row_of_lines));
-  const auto unit = static_cast<std::uint64_t>(f.m.target.vectors.register_bytes);
-  return b.CreateSelect(b.CreateOr(whole, is_long), b.getInt64(unit - 1), b.getInt64(~std::uint64_t{0}));
+  return b.CreateSelect(b.CreateOr(whole, is_long), b.getInt64(0), b.getInt64(~std::uint64_t{0}));
 }
 }  // namespace
 

@@ -177,7 +177,7 @@ void emit_store(function_emitter& f, const ir::statement& s);
 void emit_prefetch(function_emitter& f, const ir::statement& s);
 void emit_prefetch_of(function_emitter& f, llvm::Value* address, const ir::statement& s);
 void emit_append(function_emitter& f, const ir::statement& s);
-// zero_bits: those of the address that have to be 0; null: those within a register.
+// zero_bits: those of the address that have to be 0 besides those within a line; null: none.
 void emit_stream_store(function_emitter& f, llvm::Value* address, llvm::Value* bits, llvm::Align align,
                        llvm::Value* zero_bits);
 
@@ -252,7 +252,9 @@ void masked_store(function_emitter& f, llvm::Value* bits, llvm::Value* address, 
 bool masks_pairs(const function_emitter& f, int bytes, int lanes);
 llvm::Value* load_pairs(function_emitter& f, llvm::Type* type, llvm::Value* address, llvm::Align align,
                         llvm::Value* count);
-void store_pairs(function_emitter& f, llvm::Value* bits, llvm::Value* address, llvm::Align align, llvm::Value* count);
+// The first `count` lanes, one at least, without a mask.
+void store_prefix(function_emitter& f, llvm::Value* vector, llvm::Value* address, llvm::Align align,
+                  llvm::Value* count);
 
 // types.cpp: how an element is held in registers (f16, bf16 as f32; boolean as i1) and in memory (i16; i8).
 llvm::Type* held_type(llvm::LLVMContext& context, element type);
