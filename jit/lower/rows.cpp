@@ -9,12 +9,6 @@
 
 namespace sheaf::inline v0_1::lower {
 
-namespace {
-
-using tuning::rows::lanes_of_shifted;
-
-}  // namespace
-
 // What a row adds to a partial result: the reduction over what is bound beside the row.
 node_id kernel_lowering::row_value(const stage& s) {
   std::vector<node_id> rest = plan::bound_indices(g, s.body);
@@ -65,8 +59,7 @@ void kernel_lowering::bind_last(std::span<const entry> group, node_id idx, std::
 
 int kernel_lowering::most_lanes(std::span<const entry> group, const scope& s) const {
   if (s.rows_at_once == 1) return group.front().s->lanes;
-  const bool moving = std::ranges::any_of(group, [&](const entry& e) { return moves(*e.s); });
-  return std::min(group.front().s->lanes, moving ? lanes_of_shifted : tuning::rows::lanes);
+  return std::min(group.front().s->lanes, tuning::rows::lanes_of_shifted);
 }
 
 void kernel_lowering::store_result(const stage& s, scope& at) {
@@ -80,46 +73,37 @@ void kernel_lowering::store_result(const stage& s, scope& at) {
 
 // The same for several rows: what they add to a partial result is combined first, pair by pair.
 void kernel_lowering::finish_rows(const stage& s, scope& at) {
-  const bool partial = s.how == plan::way::partial;
-  const node_id value = partial ? row_value(s) : s.body;
+  const node_id value = row_value(s);
   std::vector<ir::value> added;
   for (std::int64_t k = 0; k < at.rows_at_once; ++k) {
     plan::replacement put(g, proofs::kept);
     put.add(s.rows.part, make(g, op::add, s.rows.part, integer(g, k)));
-    stage one = s;
-    one.body = put(value);
-    for (node_id& idx : one.indices) idx = put(idx);
-    if (partial)
-      added.push_back(emit(one.body, at));
-    else
-      store_result(one, at);
+    added.push_back(emit(put(value), at));
   }
-  if (!partial) return;
   for (std::size_t apart = 1; apart < added.size(); apart *= 2)
     for (std::size_t k = 0; k + apart < added.size(); k += 2 * apart)
       added[k] = at.block->emit(row(monoid_of(g, s.body)).combine, {added[k], added[k + apart]});
   add_to_partial(s, added.front(), at);
 }
 
-// Partial results of columns beside maps, where no row is reduced: then a column's part is loaded and stored, and what
-// all rows need of it loaded, once for several rows. One row of each fills the nearest cache.
+// Partial results of columns whose centre moves: it moves once for several rows, with the functions that takes. Others
+// read one row after the other, which is one stream of memory: of several at once hardware loses sight.
 bool kernel_lowering::may_join_rows(std::span<const entry> group) {
   const stage& first = *group.front().s;
-  const auto partial = [](const entry& e) { return e.s->how == plan::way::partial; };
-  if (first.rows.part == no_node || std::ranges::none_of(group, partial)) return false;
+  const auto centre_moves = [&](const entry& e) { return moves(*e.s); };
+  if (first.rows.part == no_node || std::ranges::none_of(group, centre_moves)) return false;
   return std::ranges::all_of(group, [&](const entry& e) {
     const stage& s = *e.s;
+    if (s.how != plan::way::partial) return false;
     const bool lanes_next = e.depth + 2 == s.loops.size() && s.vector == s.loops.back() && s.vector == first.vector;
-    return lanes_next && s.rows.part == first.rows.part &&
-           !plan::holds(g, partial(e) ? row_value(s) : s.body, op::reduce);
+    return lanes_next && s.rows.part == first.rows.part && !plan::holds(g, row_value(s), op::reduce);
   });
 }
 
 void kernel_lowering::run_rows(std::span<const entry> shared, node_id idx, scope& s) {
   ir::block_builder& b = *s.block;
   const ir::value low = emit(g.arg(idx, 0), s), high = emit(g.arg(idx, 1), s);
-  const bool maps = std::ranges::any_of(shared, [](const entry& e) { return e.s->how == plan::way::map; });
-  const std::int64_t together = maps ? numerics::rows::together : numerics::rows::alone;
+  constexpr std::int64_t together = numerics::rows::together;
   const ir::value size = b.i64(together);
   const ir::value iterations = b.emit(op::quotient, {b.emit(op::sub, {high, low}), size});
   {

@@ -136,10 +136,9 @@ inline constexpr int lanes_of_groups = 256;
 inline constexpr std::int64_t joined_at_once = 64;    // tables
 }  // namespace tables
 
-// ---- Rows that partial results of columns take at once, which are added pair by pair before
+// ---- Rows that partial results of columns take at once, where their centre moves: what they add is joined pair by pair
 namespace rows {
-inline constexpr std::int64_t together = 4;  // where there are maps too, which need registers
-inline constexpr std::int64_t alone = 8;     // partial results are read and written half as often, of shorter sums
+inline constexpr std::int64_t together = 8;
 }  // namespace rows
 
 // ---- Lanes of a loop that writes a large result and visits sums

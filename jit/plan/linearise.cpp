@@ -14,24 +14,20 @@ bool is_dense(const facts& known, node_id tensor) {
   return input < known.call().inputs.size() && known.call().inputs[input].dense;
 }
 
-// The load with the number that subscripts d - 1 and d are the digits of, behind 0; itself where they are not.
-node_id with_number(graph& g, node_id load, int d) {
-  const node_id row = g.arg(load, d), column = g.arg(load, d + 1);
+// The load with the number that its last two subscripts are the digits of; itself where they are not.
+node_id linearised(graph& g, const facts& known, node_id load) {
+  const int last = g[load].count - 1;
+  if (last < 2 || !is_proven(g, load) || !is_dense(known, g.arg(load, 0))) return load;
+  const node_id row = g.arg(load, last - 1), column = g.arg(load, last);
   if (g.kind(row) != op::quotient || g.kind(column) != op::remainder || g.arg(row, 0) != g.arg(column, 0) ||
-      g.arg(row, 1) != g.arg(column, 1) || !known_equal(g, g.arg(row, 1), extent(g, g.arg(load, 0), d)))
+      g.arg(row, 1) != g.arg(column, 1) || !known_equal(g, g.arg(row, 1), extent(g, g.arg(load, 0), last - 1)))
     return load;
-  std::vector<node_id> list = arguments(g, load, 0);
-  list[static_cast<std::size_t>(d)] = integer(g, 0);
-  list[static_cast<std::size_t>(d) + 1] = g.arg(row, 0);
+  std::vector<node_id> list;
+  for (int k = 0; k < last - 1; ++k) list.push_back(g.arg(load, k));
+  list.push_back(integer(g, 0));
+  list.push_back(g.arg(row, 0));
   const node whole = g[load];
   return g.intern(op::load, whole.type, whole.attribute, list.data(), whole.count);
-}
-
-// The first digits first: what they are the number of is a digit of the next.
-node_id linearised(graph& g, const facts& known, node_id load) {
-  if (!is_proven(g, load) || !is_dense(known, g.arg(load, 0))) return load;
-  for (int d = 1; d + 1 < g[load].count; ++d) load = with_number(g, load, d);
-  return load;
 }
 
 }  // namespace

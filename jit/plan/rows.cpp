@@ -15,10 +15,9 @@ namespace {
 
 using namespace tuning::rows;
 
-// Results along `columns`, in these lanes: so many that rows are better walked as they lie than down tiles of
-// lanes.
-bool are_wide_rows(const facts& known, node_id columns, int lanes) {
-  return known.trips(columns) >= 2.0 * lanes && known.trips(columns) <= most_columns;
+// Results along `columns`: so many that rows are better walked as they lie than down tiles of lanes.
+bool are_wide_rows(const facts& known, node_id columns) {
+  return known.trips(columns) > narrow && known.trips(columns) <= most_columns;
 }
 
 // Partial results over the same rows, in the same blocks, and the maps that can be walked with them.
@@ -130,7 +129,7 @@ class sharing {
       const node_id body = s.sum_of_sums != no_node ? s.flat : s.body;
       if (!of_columns || g_.kind(body) != op::reduce || bound_indices(g_, body).size() != 1 || !may_follow(p, c))
         return false;
-      return are_wide_rows(known_, s.vector, s.lanes) && !holds(g_, g_.arg(body, 0), op::reduce);
+      return are_wide_rows(known_, s.vector) && !holds(g_, g_.arg(body, 0), op::reduce);
     });
   }
 
@@ -309,12 +308,10 @@ class sharing {
 
 }  // namespace
 
-bool walks_wide_rows(graph& g, const facts& known, node_id n, node_id body, const stage& s) {
+bool walks_wide_rows(const graph& g, const facts& known, node_id n, node_id body, const stage& s) {
   const bool planned = !known.for_groups() && known.call().overrides.fusion == fusion::planned;
   if (!planned || s.vector == no_node || g[n].count != 3 || holds(g, body, op::reduce)) return false;
-  const node_id extremum = intern_reduce(g, monoid::max, g.type(body), body, truth(g, true), bound_indices(g, n));
-  return g.free[n] == set_of(g, {s.vector}) &&
-         are_wide_rows(known, s.vector, lanes_for(g, known, extremum, s.vector, true));
+  return g.free[n] == set_of(g, {s.vector}) && are_wide_rows(known, s.vector);
 }
 
 void share_rows(graph& g, const facts& known, program_plan& plan) { sharing(g, known, plan)(); }

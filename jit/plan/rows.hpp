@@ -7,7 +7,7 @@
 namespace sheaf::inline v0_1::plan {
 
 // Will partial results of n, a reduction of stage s, be walked as whole rows? body: what they fold.
-bool walks_wide_rows(graph& g, const facts& known, node_id n, node_id body, const stage& s);
+bool walks_wide_rows(const graph& g, const facts& known, node_id n, node_id body, const stage& s);
 
 // Input: scheduled stages, partial results with their blocks. Output: maps over the same rows walk them in the same
 // blocks, and partial results whose rows are theirs are updated row by row.

@@ -129,10 +129,11 @@ inline constexpr double repeats_of_slow = 16;   // factor; estimate: evaluations
 inline constexpr double beyond_cache = 1 << 20; // elements; estimate: columns as long are not walked by lanes
 }  // namespace placement
 namespace rows {
+inline constexpr double narrow = 128;             // columns; bench_survey: of wider rows each is a stream of memory
 inline constexpr double most_columns = 1 << 16;   // columns; W12: partial results of as many stay in L2
 inline constexpr double worth_sharing = 1 << 16;  // elements; estimate: a pass over fewer stays in cache anyway
 inline constexpr double most_of_block = 1 << 17;  // elements; estimate: L2 holds them for what is folded next
-inline constexpr int lanes = 64;                  // lanes; W12: by four rows they fill the registers
+inline constexpr int lanes = 64;                  // lanes; bench_survey: of operands that are packed
 inline constexpr int lanes_of_shifted = 16;       // lanes; W12: eight rows stay in registers till shifted
 }  // namespace rows
 namespace short_rows {
@@ -293,6 +294,7 @@ inline constexpr std::int64_t tile_bytes = 16384;     // bytes; bench_survey: of
 inline constexpr std::int64_t column_bytes = 16384;   // bytes; bench_survey: of rows whose lanes lie apart
 inline constexpr std::int64_t narrow_column = 128;    // bytes; bench_survey: of lanes that are a stream in each row
 inline constexpr double row_of_tile = 128;            // elements; bench_survey: shorter rows of a tile are one stream
+inline constexpr std::int64_t rows_of_tile = 4;       // rows; estimate: of a loop's body, that hardware loses sight of
 inline constexpr double stencil_bytes = 4096;         // bytes; W7: of each row's neighbourhood
 inline constexpr double short_row = 2048;             // elements; W9: four of them stay in an L1 of 32 KB
 }  // namespace prefetch
@@ -370,7 +372,7 @@ inline constexpr std::int64_t of_function = 12;       // instructions; estimate:
 inline constexpr std::int64_t of_wide_function = 100;  // instructions; estimate: of f64
 inline constexpr std::int64_t most = 320;  // instructions; bench_gpu: of what a loop writes out
 }  // namespace instructions
-inline constexpr std::uint64_t short_row_of_lines = 512;  // bytes; bench_survey: longer: non-temporal in part
+inline constexpr std::uint64_t short_row_of_lines = 2048;  // bytes; bench_survey: longer: non-temporal in part
 inline constexpr std::int64_t longest_short = 1 << 30;  // iterations; limit: counted in 32 bits
 }  // namespace emit
 

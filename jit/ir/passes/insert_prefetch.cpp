@@ -70,25 +70,38 @@ class prefetcher : gathered_rows {
     next.subscripts.back() = emit(op::add, loop.low, half);
     b.prefetch_half_line(next.buffer, std::move(next.subscripts));
   }
+  // A loop of which an iteration reads so many rows, and by how much its counter goes on.
+  struct tile {
+    std::int32_t loop;
+    std::int64_t rows, step;
+  };
+  std::optional<tile> tile_of(const place& read, const std::vector<place>& rows) {
+    const auto depends = [&](const place& p, std::int32_t each) {
+      return std::ranges::any_of(p.subscripts, [&](value v) { return depends_on(v, each); });
+    };
+    for (const std::int32_t each : path_) {
+      const loop_facts& loop = loops_.at(each);
+      if (!depends(read, each) || loop.counter == none) continue;
+      if (loop.jam > 1) return tile{each, loop.jam, loop.jam};
+      const auto is_beside = [&](const place& p) { return p.buffer == read.buffer && depends(p, each); };
+      const std::int64_t beside = std::ranges::count_if(rows, is_beside);
+      if (loop.kind == loop_kind::serial && !loop.backward && beside >= rows_of_tile) return tile{each, beside, 1};
+    }
+    return {};
+  }
   // Rows of which several are read at once, before the next as many: each begins far from where the one before it of
   // the same stream ended, so hardware has to find it anew. Long rows leave it the time to, and short ones are one
   // stream.
   void next_tile(const std::vector<place>& rows, const loop_facts& loop, block_builder& b) {
     for (const place& read : rows) {
-      const auto of = [&](std::int32_t each) {
-        return loops_.at(each).jam > 1 &&
-               std::ranges::any_of(read.subscripts, [&](value v) { return depends_on(v, each); });
-      };
-      const auto tiled = std::ranges::find_if(path_, of);
-      if (tiled == path_.end() || loops_.at(*tiled).counter == none) continue;
-      if (!(loop.trips <= short_row) || loop.trips < row_of_tile) continue;
+      const std::optional<tile> tiled = tile_of(read, rows);
+      if (!tiled || !(loop.trips <= short_row) || loop.trips < row_of_tile) continue;
       if (std::ranges::any_of(read.subscripts, [&](value v) { return loads(v); })) continue;
-      const loop_facts& tile = loops_.at(*tiled);
       const value length = emit(op::maximum, emit(op::sub, loop.high, loop.low), i64(1));
       const std::int64_t elements = tile_bytes / row(buffer_of(read.buffer).type).bytes;
-      const value tiles = emit(op::quotient, i64(elements / tile.jam), length);
-      const value ahead = emit(op::mul, emit(op::add, tiles, i64(1)), i64(tile.jam));
-      place next = again(read, {{{*tiled, emit(op::add, tile.counter, ahead)}}});
+      const value tiles = emit(op::quotient, i64(elements / tiled->rows), length);
+      const value ahead = emit(op::mul, emit(op::add, tiles, i64(1)), i64(tiled->step));
+      place next = again(read, {{{tiled->loop, emit(op::add, loops_.at(tiled->loop).counter, ahead)}}});
       b.prefetch_l2(next.buffer, std::move(next.subscripts));
     }
   }
