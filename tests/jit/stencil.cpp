@@ -188,7 +188,7 @@ TEST(stencil, one_reads_what_another_stores) {
   constexpr auto most = define<"most">(h, s.in(0_c, columns)) = max(over(window, rows), x(u, v) - w(h, u));
   constexpr auto ties = define<"ties">(h, s.in(0_c, columns)) =
       sum(over(window, rows.where(x(u, v) - w(h, u) == most(h, s))), 1_c);
-  for (const std::int64_t width : {5, 39, 100}) {
+  for (const std::int64_t width : {39, 100}) {
     SCOPED_TRACE(width);
     trial test = trial_of(most, ties);
     test.below("x", {5, width}, 4).below("w", {3, 5}, 3);
