@@ -287,6 +287,7 @@ void kernel_lowering::prefetch_rows(std::span<const stage* const> list, scope& i
 
 void kernel_lowering::lanes_of_stencil(std::span<const stage* const> list, scope& at, const range& part, bool most) {
   const stage& first = *list.front();
+  for (const stage* s : list) pending.insert(s->define);  // another part stored its own elements alone
   scope inner(at, open(at, first.vector, first.lanes, &part));
   bind(inner, first.vector, first.lanes);
   aligned = first.vector;

@@ -52,9 +52,7 @@ bool take_known_conditions(const context& c, stage& s) {
       asked.push_back(n);
   });
   replacement all(g, proofs::kept);
-  for_each_node(g, s.body, [&](node_id n) {
-    if (g.kind(n) == op::index) all.rename(n, n);  // ranges stay as they are
-  });
+  all.keep_indices(s.body);
   for (const node_id n : asked)
     if (const node_id known = outcome(g, n); known != n) all.add(n, known);
   const node_id before = std::exchange(s.body, all(s.body));

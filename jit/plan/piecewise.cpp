@@ -69,6 +69,7 @@ class pieces_of_loads {
     node_id value = no_node;
     for (auto p = list.rbegin(); p != list.rend(); ++p) {
       replacement put(g_);
+      put.keep_indices(g_.arg(load, k));
       put.rename(bent, p->at);
       std::vector<node_id> arguments;
       for (int i = 0; i < g_[load].count; ++i) arguments.push_back(i == k ? put(g_.arg(load, i)) : g_.arg(load, i));

@@ -64,6 +64,12 @@ class replacement {
     if (g_.kind(from) == op::index) hidden_.insert(g_.ordinal(from));
   }
   void keep_proofs() { proofs_ = proofs::kept; }
+  // Of a part of a reduction: its indices, whose ranges may hold what is replaced, are bound elsewhere too.
+  void keep_indices(node_id root) {
+    for_each_node(g_, root, [&](node_id n) {
+      if (g_.kind(n) == op::index) rename(n, n);
+    });
+  }
   void rename(node_id from, node_id to) {
     to_[from] = to;
     added_.push_back({from, to});

@@ -87,9 +87,17 @@ bool usual_extents::are_few_long_rows(std::span<const amount> extents, const amo
   return least.certain() >= 0;
 }
 
+// Then little is computed, and what a plan is wrong without makes kernels of its own.
+bool usual_extents::are_any_empty(std::span<const amount> extents) const {
+  amount least = 1;
+  for (std::size_t k = 0; k < extents.size(); ++k)
+    if (roles_[k] != role::unread) least = min(least, extents[k]);
+  return least.certain() < 1;
+}
+
 usual_extents::sizes usual_extents::sizes_of(std::span<const amount> extents) const {
   sizes u;
-  if (general_) {
+  if (general_ || are_any_empty(extents)) {
     const bool table = std::ranges::find(roles_, role::along) != roles_.end();
     return {table ? classes::usual_row : classes::usual_list, classes::usual_row, classes::usual_rows};
   }

@@ -14,6 +14,7 @@ namespace sheaf::inline v0_1::shapes {
 // along which lanes go (short, narrow, a row), whether others along which elements lie are short, and how many rows the
 // longest of the others has: some or many where they are short or narrow, few where they are long, else any number. The
 // dimensions of a tensor share its rows, so that a batch of matrices is planned for as large a tensor as a table is.
+// Where an extent is 0, all others have the sizes of one class.
 class usual_extents {
  public:
   // general: all sizes have one class.
@@ -30,6 +31,7 @@ class usual_extents {
     std::int64_t along = 0, also_along = 0, rows = 0;
   };
   sizes sizes_of(std::span<const amount> extents) const;
+  bool are_any_empty(std::span<const amount> extents) const;
   bool are_many_rows(std::span<const amount> extents) const;
   bool are_few_long_rows(std::span<const amount> extents, const amount& along) const;
   std::int64_t at(std::size_t place, const sizes& u) const;

@@ -12,12 +12,20 @@
 
 namespace sheaf::fuzz {
 
+// What a value is a sum of: another sum that it is a term of may take its terms one by one (sums in sums are joined).
+struct summands {
+  double size = 0;         // of their sizes the sum; 0: it is one number
+  double least = 0;        // the lowest bit that is set in one of them
+  std::int64_t count = 1;
+};
+
 // error: at most this far from what a kernel has; infinite: unknown. 0: it has exactly this.
 struct approximate {
   double real = 0;
   std::int64_t integer = 0;
   double error = 0;
   bool masked = false;  // a 0 that a mask or a condition left
+  summands of = {};
   bool sure() const { return error == 0; }
 };
 
@@ -31,7 +39,7 @@ struct sizes_of_terms {
   double sum = 0;                                          // of their sizes
   double least = std::numeric_limits<double>::infinity();  // the lowest bit that is set in one of them
   bool divided = false;                                    // do terms hold quotients?
-  void note(double x);
+  void note(const approximate& x);
 };
 
 class approximation {
@@ -66,6 +74,7 @@ class approximation {
   struct folding;
   bool may_separate(node_id reduce) const;
   bool may_leave_factor(node_id reduce);
+  void forget(std::int64_t begin, std::size_t kept);
   bool holds_infinite(node_id n, index_set loops);
   void note_terms(node_id e, sizes_of_terms& terms);
   void run(folding& f, std::size_t depth);
@@ -88,6 +97,10 @@ class approximation {
   std::vector<int> empty_;  // the ordinals of the loops without rows that are looked past
 };
 
+// The lowest bit that is set: all sums of numbers that are multiples of it are, too.
+double quantum(double x);
+// What it is a sum of, one number too.
+summands summands_of(const approximate& x);
 // One op of values with errors, of the node's type.
 // `from`: the type of the first argument.
 approximate approximate_op(op kind, element type, element from, bool real, const approximate* args);

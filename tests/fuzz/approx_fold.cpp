@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include <sheaf/dsl/graph/cell.hpp>
 
@@ -16,14 +17,6 @@ constexpr double unknown = std::numeric_limits<double>::infinity();
 
 element folded_in(element type) { return type == element::f64 ? type : element::f32; }
 
-// The lowest bit that is set: all sums of numbers that are multiples of it are, too.
-double quantum(double x) {
-  if (x == 0 || !std::isfinite(x)) return unknown;
-  int exponent = 0;
-  const double mantissa = std::frexp(x, &exponent);
-  const auto bits = static_cast<std::int64_t>(std::abs(mantissa) * 0x1p53);
-  return std::ldexp(1.0, exponent - 53 + __builtin_ctzll(static_cast<unsigned long long>(bits)));
-}
 // An expression of operands; errors go with it as through the nodes of the program.
 approximate applied(const graph& g, node_id e, const std::vector<approximate>& operands) {
   if (g.kind(e) == op::operand) return operands[static_cast<std::size_t>(g[e].attribute)];
@@ -88,10 +81,22 @@ bool approximation::may_leave_factor(node_id n) {
     loops.insert(g_.ordinal(idx));
     walked = walked || (is_number(g_, g_.arg(idx, 0), 0) && g_.kind(high) == op::extent);
   }
-  const bool unsure = unsure_subscript_;
-  const bool found = walked && holds_infinite(g_.arg(n, 0), loops);
+  if (!walked) return false;
+  const bool unsure = std::exchange(unsure_subscript_, false);
+  const std::int64_t begin = clock_;
+  const std::size_t kept = tensors_.size();
+  const bool found = holds_infinite(g_.arg(n, 0), loops);
+  if (unsure_subscript_) forget(begin, kept);
   unsure_subscript_ = unsure;
   return found;
+}
+// What was computed since then, if its subscripts are not to count: who comes to it by itself meets them anew.
+void approximation::forget(std::int64_t begin, std::size_t kept) {
+  for (std::int64_t& when : computed_)
+    if (when > begin) when = 0;
+  for (int& k : kept_)
+    if (k >= static_cast<int>(kept)) k = -1;
+  tensors_.resize(kept);
 }
 bool approximation::holds_infinite(node_id n, index_set loops) {
   ++steps_;
@@ -123,28 +128,33 @@ bool approximation::holds_infinite(node_id n, index_set loops) {
 void approximation::note_terms(node_id e, sizes_of_terms& terms) {
   const op kind = g_.kind(e);
   terms.divided = terms.divided || divides(g_, e);
-  if (kind != op::add && kind != op::sub && kind != op::neg) return terms.note(value(e).real);
+  if (kind != op::add && kind != op::sub && kind != op::neg) return terms.note(value(e));
   for (int k = 0; k < g_[e].count; ++k) note_terms(g_.arg(e, k), terms);
 }
 
-void sizes_of_terms::note(double x) {
-  if (!std::isfinite(x)) return;
-  sum += std::abs(x);
-  least = std::min(least, quantum(x));
+void sizes_of_terms::note(const approximate& x) {
+  if (!std::isfinite(x.real)) return;
+  const summands of = summands_of(x);
+  sum += of.size;
+  least = std::min(least, of.least);
 }
 
 approximate added(const elements& list, element type, const sizes_of_terms& terms) {
   approximate r;
-  double sizes = 0, least = terms.least, infinite = 0;
+  r.of.count = 0;
+  double sizes = 0, least = terms.least, infinite = 0, n = 0;
   for (const auto& e : list) {
     r.real += e[0].real;
     r.error += e[0].error;
-    if (std::isfinite(e[0].real)) sizes += std::abs(e[0].real), least = std::min(least, quantum(e[0].real));
-    else infinite += 1;
+    if (!std::isfinite(e[0].real)) infinite += 1;
+    const summands of = summands_of(e[0]);
+    sizes += of.size, least = std::min(least, of.least);
+    r.of.count += of.count;
+    n += e[0].sure() ? static_cast<double>(of.count) : 1;  // else its error has the additions of its own
   }
   sizes = std::max(sizes, terms.sum);
+  r.of.size = sizes, r.of.least = least;
   const element in = folded_in(type);
-  const double n = static_cast<double>(list.size());
   if (infinite > 0) r.error = r.error > 0 || sizes > 0.9 * largest_of(in) ? unknown : 0;
   else if (sizes > 0.9 * largest_of(in)) r.error = unknown;
   else if (!(r.error == 0 && (sizes == 0 || sizes / least * unit_of(in) < 1)))

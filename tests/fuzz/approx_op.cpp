@@ -27,6 +27,14 @@ double smallest_of(element type) {
                                  : 0x1p-149;
 }
 
+double quantum(double x) {
+  if (x == 0 || !std::isfinite(x)) return unknown;
+  int exponent = 0;
+  const double mantissa = std::frexp(x, &exponent);
+  const auto bits = static_cast<std::int64_t>(std::abs(mantissa) * 0x1p53);
+  return std::ldexp(1.0, exponent - 53 + __builtin_ctzll(static_cast<unsigned long long>(bits)));
+}
+
 namespace {
 
 // Halves are computed in f32.
@@ -168,7 +176,23 @@ double propagated(op kind, element type, const approximate* x, double r) {
   }
 }
 
+// Of sums and their multiples.
+summands summands_of_op(op kind, const approximate* x) {
+  const bool sums = x[0].of.size > 0 || (row(kind).arity > 1 && x[1].of.size > 0);
+  if (!sums || (kind != op::neg && kind != op::add && kind != op::sub && kind != op::mul)) return {};
+  const summands a = summands_of(x[0]);
+  if (kind == op::neg) return a;
+  const summands b = summands_of(x[1]);
+  if (kind == op::mul) return {a.size * b.size, a.least * b.least, std::max(a.count, b.count)};
+  return {a.size + b.size, std::min(a.least, b.least), a.count + b.count};
+}
+
 }  // namespace
+
+summands summands_of(const approximate& x) {
+  if (x.of.size > 0) return x.of;
+  return {std::isfinite(x.real) ? std::abs(x.real) : 0, quantum(x.real), 1};
+}
 
 approximate approximate_op(op kind, element type, element from, bool real, const approximate* x) {
   const op_row& w = row(kind);
@@ -197,6 +221,9 @@ approximate approximate_op(op kind, element type, element from, bool real, const
     if (std::isinf(r.real) && std::isfinite(x[0].real) && (w.arity < 2 || std::isfinite(x[1].real)) &&
         kind != op::log && kind != op::log1p)
       r.error = unknown;
+    // A function's limit is a value of it like others: pi / 2 is a number of no type.
+    if (w.cost == op_cost::function && r.error == 0 && std::isfinite(r.real) && r.real != std::round(r.real))
+      r.error = 8 * unit_of(in) * std::abs(r.real);
   } else if (sure && is_exact(kind, x[0].real, x[1].real, r.real) && round_to(in, r.real) == r.real) {
     r.error = 0;
   } else if (kind != op::div && kind != op::remainder && kind != op::quotient) {
@@ -208,6 +235,7 @@ approximate approximate_op(op kind, element type, element from, bool real, const
   if (std::isfinite(r.real) && std::abs(r.real) + r.error > 0.999 * largest_of(in))
     r.error = std::abs(r.real) <= largest_of(in) && sure && r.error == 0 ? 0 : unknown;
   if (std::isnan(r.error)) r.error = unknown;
+  r.of = summands_of_op(kind, x);
   return r;
 }
 

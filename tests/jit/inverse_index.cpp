@@ -72,6 +72,17 @@ TEST(updates, of_other_folds) {
   test.random("dy", {90, 33}).below("ids", {90}, 30);
   expect_lists(test);
 }
+// The index that names the row bounds another one of the walk too, which stays that one.
+TEST(updates, of_ranges_by_what_names_the_row) {
+  constexpr auto i = axis<"i", 21>;
+  constexpr auto t = axis<"t">;
+  constexpr auto here = t.in(0_c, cut(u, 0_c)).where(u == i && f < cut(t, 1_c));
+  constexpr auto total = define<"total">(i, f) = sum(over(u, here), dy(u, f));
+  trial test = trial_of(total);
+  test.force_for_tests = true;
+  test.random("dy", {30, 33}).below("cut", {30, 2}, 25);
+  expect_lists(test);
+}
 // Data names row and column: of a list of the row's updates each column would ask all.
 TEST(updates, of_two_names_are_walked_once) {
   constexpr auto cube = tensor<"cube", float, 3>;

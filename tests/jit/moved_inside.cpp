@@ -101,5 +101,16 @@ TEST(moved_inside, no_tables_of_whole_results) {
   EXPECT_FALSE(has(test.plan_text(), "privatised tables")) << test.plan_text();
 }
 
+// What bounds an index of the sum is no part of the subscript.
+TEST(moved_inside, ranges_with_extrema) {
+  constexpr auto c = axis<"c">;
+  constexpr auto here = j.in(-1_c, minimum(2_c, k + 2_c));
+  constexpr auto y = define<"y">(i.in(0_c, extent(row, dim<0>))) =
+      sum(over(k, here.where(i == minimum(j + 1_c, 3_c - j))), row(k));
+  constexpr auto sums = define<"sums">(k) = row(k) + sum(c.in(-1_c, minimum(1_c, k)), row.reflected(c));
+  constexpr auto loss = define<"loss">() = sum(k, sums(k) * sums(k));
+  for (const std::int64_t n : {0, 1, 2, 3, 9, 40}) right({{"row", {n}}}, y, grad(loss, row));
+}
+
 }  // namespace
 }  // namespace sheaf::test

@@ -187,6 +187,7 @@ TEST(shapes, classes_of_a_program) {
   EXPECT_EQ(of(1, 100), of(70000, 8192));
   EXPECT_NE(of(100, 96), of(100, 97));
   EXPECT_NE(of(65535, 96), of(65536, 96));
+  EXPECT_EQ(of(0, 100), of(100, 0));
   EXPECT_EQ(of(16, 8192), of(16, 8193));
   EXPECT_NE(of(15, 8193), of(16, 8193));
   EXPECT_NE(of(15, 8193), of(15, 8192));

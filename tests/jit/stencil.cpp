@@ -174,5 +174,28 @@ TEST(stencil, weights_of_a_padded_convolution) {
   }
 }
 
+// A stage counts what another one finds at the same place, in three parts of the row: in each the count waits.
+TEST(stencil, one_reads_what_another_stores) {
+  constexpr auto u = axis<"u">;
+  constexpr auto v = axis<"v">;
+  constexpr auto h = axis<"h">;
+  constexpr auto s = axis<"s">;
+  constexpr auto x = tensor<"x", float, 2>;
+  constexpr auto w = tensor<"w", float, 2>;
+  constexpr auto columns = extent(x, dim<1>);
+  constexpr auto window = v.in(maximum(s - 3_c, 0_c), minimum(s + 1_c, columns));
+  constexpr auto rows = u.in(0_c, extent(x, dim<0>));
+  constexpr auto most = define<"most">(h, s.in(0_c, columns)) = max(over(window, rows), x(u, v) - w(h, u));
+  constexpr auto ties = define<"ties">(h, s.in(0_c, columns)) =
+      sum(over(window, rows.where(x(u, v) - w(h, u) == most(h, s))), 1_c);
+  for (const std::int64_t width : {39, 100}) {
+    SCOPED_TRACE(width);
+    trial test = trial_of(most, ties);
+    test.below("x", {5, width}, 4).below("w", {3, 5}, 3);
+    EXPECT_TRUE(has(test.plan_text(), "4 points unrolled")) << test.plan_text();
+    test.expect_right(0);
+  }
+}
+
 }  // namespace
 }  // namespace sheaf::test

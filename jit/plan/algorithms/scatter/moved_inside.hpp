@@ -64,13 +64,17 @@ class moved_inside {
     return {c};
   }
 
+  // Arguments before what is made of them. What an index's range has moves no subscript.
+  node_id first_moved(node_id e) const {
+    const op kind = g_.kind(e);
+    if (!is_elementwise(kind) || !g_.free[e].meets(bound_)) return no_node;
+    for (int k = 0; k < g_[e].count; ++k)
+      if (const node_id found = first_moved(g_.arg(e, k)); found != no_node) return found;
+    return kind == op::minimum || kind == op::maximum || kind == op::remainder ? e : no_node;
+  }
+
   bool split(const part& whole, std::vector<part>& list) {
-    node_id first = no_node;  // arguments before what is made of them
-    for_each_node(g_, whole.at, [&](node_id q) {
-      const op kind = g_.kind(q);
-      const bool moves = kind == op::minimum || kind == op::maximum || kind == op::remainder;
-      if (first == no_node && moves && g_.free[q].meets(bound_)) first = q;
-    });
+    const node_id first = first_moved(whole.at);
     if (first == no_node) {
       list.push_back(whole);
       return list.size() <= tuning::scatter::most_sums && is_affine(whole.at);
@@ -78,6 +82,7 @@ class moved_inside {
     const auto choices = g_.kind(first) == op::remainder ? parts_of_remainder(g_, first, bound_) : of_extremum(first);
     for (const part& chosen : choices) {
       replacement put(g_);
+      put.keep_indices(whole.at);
       put.rename(first, chosen.at);
       if (!split({conjunction(g_, whole.where, chosen.where), put(whole.at)}, list)) return false;
     }
