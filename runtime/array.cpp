@@ -16,8 +16,9 @@
 namespace sheaf::inline v0_1::runtime {
 namespace {
 
-// Blocks this large are mapped by themselves: their pages come zeroed, and huge pages cost 512 times fewer faults.
-bool is_mapped(std::size_t bytes) { return bytes >= 2 * huge_page; }
+// Blocks this large are mapped by themselves, so that they can be kept: malloc gives them back, and the next ones have
+// fresh pages. The largest have huge ones, which cost 512 times fewer faults.
+bool is_mapped(std::size_t bytes) { return bytes >= least_mapped; }
 
 [[noreturn]] void fail_memory(std::size_t bytes) {
   fail(code::out_of_memory, "allocation of an array", std::to_string(bytes) + " bytes", "no memory left");
@@ -29,7 +30,7 @@ void* map_block(std::size_t size, bool zeroed) {
   void* block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (block == MAP_FAILED) fail_memory(bytes);
 #ifdef MADV_HUGEPAGE
-  madvise(block, bytes, MADV_HUGEPAGE);
+  if (bytes >= 2 * huge_page) madvise(block, bytes, MADV_HUGEPAGE);
 #endif
   return block;
 }

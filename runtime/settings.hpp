@@ -26,7 +26,7 @@ inline constexpr setting_row setting_rows[] = {
      "kernels of a program, and bytes of their code and plans; what was not used for longest is compiled anew"},
     {"SHEAF_PROCESS_LIMIT", "4096,512M", "the same of all programs"},
     {"SHEAF_WORKSPACE_LIMIT", "1G", "bytes of workspace that a thread keeps from one call to the next"},
-    {"SHEAF_ARRAY_LIMIT", "256M", "bytes of arrays of 4 MB and more that were freed and are kept for the next ones"},
+    {"SHEAF_ARRAY_LIMIT", "256M", "bytes of arrays of 128 kB and more that were freed and are kept for the next ones"},
     {"SHEAF_BACKEND", "llvm",
      "what runs programs: llvm, or reference, the slow evaluator that defines what is correct"},
     {"SHEAF_LLVM_PLUGIN", "beside the library, or in ../lib",

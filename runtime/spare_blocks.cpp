@@ -58,7 +58,7 @@ class spare_list {
 
   const std::size_t limit_;
   std::mutex lock_;
-  std::array<spare, 16> list_;
+  std::array<spare, 64> list_;
   std::size_t count_ = 0, total_ = 0;
 };
 
@@ -73,7 +73,8 @@ spare_list& spares() {
 }  // namespace
 
 std::size_t mapped_bytes(std::size_t bytes) {
-  const std::size_t step = std::max(huge_page, std::bit_floor(bytes) / 8);
+  const std::size_t page = bytes < 2 * huge_page ? small_page : huge_page;
+  const std::size_t step = std::max(page, std::bit_floor(bytes) / 8);
   return (bytes + step - 1) / step * step;
 }
 

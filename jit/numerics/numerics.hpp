@@ -151,7 +151,7 @@ inline constexpr int iteration = 256;    // bytes of an iteration: so many lanes
 namespace scan {
 inline constexpr std::int64_t block_elements = 16384;
 inline constexpr double blocks_from = 131072;          // elements: below, one pass over the data is as fast
-inline constexpr double many_rows = 64, gpu_rows = 2;  // times the tasks that are enough: then no row is cut
+inline constexpr double many_rows = 8, gpu_rows = 2;   // times the tasks that are enough: then no row is cut
 inline constexpr std::int64_t least_block = 64;
 }  // namespace scan
 namespace recurrence {

@@ -5,14 +5,31 @@
 
 namespace sheaf::inline v0_1::plan {
 
+namespace {
+
+// Of a running result, the index over which it runs. A GPU's lanes are better chains of their own.
+node_id runs_over(const context& c, node_id value) {
+  const graph& g = c.g;
+  if (c.known.for_groups() || g.kind(value) != op::reduce || g[value].count != 3) return no_node;
+  const node_id bound = g.arg(value, 2);
+  for (const node_id idx : indices_of(g, g.free[value]))
+    if (uses(g, g.arg(bound, 0), idx) != uses(g, g.arg(bound, 1), idx)) return idx;
+  return no_node;
+}
+
+}  // namespace
+
 stage layout_of(const context& c, node_id value, const stage& s) {
   graph& g = c.g;
   stage like = s;
   like.vector = no_node;
   amount least = 0;
+  const node_id over = runs_over(c, value);
   for (const node_id idx : indices_of(g, g.free[value])) {
-    if (!may_vectorise(g, value, idx)) continue;
-    const amount cost = cost_of(g, c.known, value, idx);
+    // It is made as its terms lie, one after the other.
+    const node_id made = over == no_node ? value : g.arg(value, 0), lane = idx == over ? g.arg(value, 2) : idx;
+    if (!may_vectorise(g, made, lane)) continue;
+    const amount cost = cost_of(g, c.known, made, lane);
     if (like.vector != no_node && cost > least) continue;
     least = cost;
     like.vector = idx;

@@ -302,6 +302,27 @@ TEST(pair_tiles, gradients_of_ranges) {
   EXPECT_TRUE(says(first, "stage dcausal_dy(j, d) -> output 1, pair tiles")) << first.plan_text();
 }
 
+// What a row needs of itself, as the sum of its powers, is stored at all places before those who walk a part of them.
+TEST(pair_tiles, gradients_of_ranges_of_unnamed_scores) {
+  constexpr auto loss_of = [](auto whole, auto walked) {
+    return sum(over(i, e), sum(walked, exp(score - whole(i)) * v(j, e)) * x(i, e));
+  };
+  constexpr auto past = j.where(j <= i);
+  constexpr auto near = j.in(maximum(0_c, i - 5_c), i + 1_c);
+  constexpr auto prefix = define<"prefix">(i) = logsumexp(past, score);
+  constexpr auto window = define<"window">(i) = logsumexp(near, score);
+  constexpr auto causal = define<"causal">() = loss_of(prefix, past);
+  constexpr auto local = define<"local">() = loss_of(window, near);
+  trial t = trial_of(grad(causal, y), grad(local, y), grad(local, x));
+  for (const std::int64_t keys : {18, 25}) {
+    t.force_for_tests = true;
+    t.random("x", {18, 10}).random("y", {keys, 10}).random("v", {keys, 10});
+    EXPECT_TRUE(says(t, "stage dcausal_dy(j, d) -> output 0, pair tiles")) << t.plan_text();
+    EXPECT_TRUE(says(t, "stage dlocal_dy(j, d) -> output 1, pair tiles")) << t.plan_text();
+    t.expect_right(1e-4);
+  }
+}
+
 // Of few pairs each value is computed where it is needed.
 TEST(pair_tiles, not_of_small_programs) {
   constexpr auto near = define<"near">(i) = sum(j, exp(-apart) * w(j));

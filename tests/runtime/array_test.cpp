@@ -37,23 +37,25 @@ TEST(array, is_row_major_aligned_and_zero) {
 
 // Freed memory serves the next array of about the size, zero where that is asked for, and goes back at shutdown.
 TEST(array, large_blocks_are_used_again) {
-  const void* first = nullptr;
-  {
-    array<float, 1> a(sheaf::uninitialized, 5 << 20);
-    first = a.data();
-    std::fill(a.begin(), a.end(), 1.0f);
+  for (const int size : {5 << 20, 40 << 10}) {
+    const void* first = nullptr;
+    {
+      array<float, 1> a(sheaf::uninitialized, size);
+      first = a.data();
+      std::fill(a.begin(), a.end(), 1.0f);
+    }
+    {
+      const array<float, 1> a(size - 1000);
+      EXPECT_EQ(a.data(), first);
+      EXPECT_EQ(std::count(a.begin(), a.end(), 0.0f), a.size());
+      const array<float, 1> other(size);
+      EXPECT_NE(other.data(), first);
+    }
+    sheaf::shutdown();
+    const std::size_t pages = static_cast<std::size_t>(size) * sizeof(float) / 4096;
+    std::vector<unsigned char> there(pages);
+    EXPECT_NE(mincore(const_cast<void*>(first), pages * 4096, there.data()), 0) << "still mapped";
   }
-  {
-    const array<float, 1> a((5 << 20) - 1000);
-    EXPECT_EQ(a.data(), first);
-    EXPECT_EQ(std::count(a.begin(), a.end(), 0.0f), a.size());
-    const array<float, 1> other(5 << 20);
-    EXPECT_NE(other.data(), first);
-  }
-  sheaf::shutdown();
-  const std::size_t pages = (std::size_t{20} << 20) / 4096;
-  std::vector<unsigned char> there(pages);
-  EXPECT_NE(mincore(const_cast<void*>(first), pages * 4096, there.data()), 0) << "still mapped";
 }
 
 // More than SHEAF_ARRAY_LIMIT is not kept: the oldest go first.

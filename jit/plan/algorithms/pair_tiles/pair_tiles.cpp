@@ -28,6 +28,20 @@ std::vector<node_id> inside(const graph& g, node_id reduce) {
   return list;
 }
 
+// Of them the outermost that are not of a pair: each has a value a place, which is stored before.
+std::vector<node_id> apart(const graph& g, node_id reduce, node_id rows, node_id walk) {
+  std::vector<node_id> list;
+  std::unordered_set<node_id> seen;
+  const auto go = [&](auto&& self, node_id n) -> void {
+    if (g.kind(n) == op::extent || !seen.insert(n).second) return;
+    if (g.kind(n) == op::reduce && !is_of_pair(g, n, rows, walk)) return list.push_back(n);
+    for (int k = g.kind(n) == op::load ? 1 : 0; k < g[n].count; ++k) self(self, g.arg(n, k));
+  };
+  go(go, g.arg(reduce, 0));
+  go(go, g.arg(reduce, 1));
+  return list;
+}
+
 class pairing {
  public:
   pairing(const context& c, stage& s) : c_(c), g_(c.g), known_(c.known), s_(s) {}
@@ -163,11 +177,10 @@ class pairing {
 
   // Each sum of a pair folds over one range for all pairs.
   bool are_sums(node_id n) const {
+    for (const node_id r : apart(g_, n, f_.rows, f_.walk))
+      if (!has_closed_ranges(g_, r)) return false;
     for (const node_id r : inside(g_, n)) {
-      if (!is_of_pair(g_, r, f_.rows, f_.walk)) {
-        if (!has_closed_ranges(g_, r)) return false;
-        continue;
-      }
+      if (!is_of_pair(g_, r, f_.rows, f_.walk)) continue;
       const node_id d = g_.arg(r, 2);
       const bool own = d != f_.walk && (!uses(g_, n, d) || d == f_.lane || d == f_.few);
       const bool fixed = is_true(g_, g_.arg(r, 1)) && g_.free[d].within(set_of(g_, {d}));
@@ -188,10 +201,11 @@ class pairing {
 
   // all: the same over all places, as a condition chooses them.
   bool take(node_id n, node_id all) {
-    for (const node_id r : inside(g_, all)) {
-      if (is_of_pair(g_, r, f_.rows, f_.walk)) continue;
+    for (const node_id r : apart(g_, all, f_.rows, f_.walk)) {
       replacement put(g_, proofs::kept);
-      put.add(r, stored(c_, r, {"materialised", s_, "it is one of many pairs"}));
+      // At places that no row walks, what it reads may lie outside: there it asks.
+      const node_id value = n == all ? r : without_proofs()(g_, r);
+      put.add(r, stored(c_, value, {"materialised", s_, "it is one of many pairs"}));
       replace_in(g_, s_, n, put(all));
       return true;
     }

@@ -1,5 +1,6 @@
 // Ranges of the walked index that differ from row to row: prefixes, windows, the rows of a document.
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/algorithms/pair_tiles/pairs.hpp>
 #include <sheaf/jit/plan/algorithms/pair_tiles/ranges.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 
@@ -109,15 +110,25 @@ bool shares_places(graph& g, node_id body, const row_range& range, node_id rows,
   };
   if (own(own, range.low) || own(own, range.high)) return false;
   // Places between those of two rows are read: what names them has to lie between too.
-  for (const node_id n : loads_in(g, body)) {
-    if (!uses(g, n, walk)) continue;
+  const auto lies_between = [&](node_id n) {
+    if (!uses(g, n, walk)) return true;
     if (uses(g, n, rows)) return false;
     for (int k = 1; k < g[n].count; ++k) {
       const node_id at = g.arg(n, k);
       if (uses(g, at, walk) && (holds(g, at, op::load) || !split_affine(g, at, walk).affine)) return false;
     }
-  }
-  return true;
+    return true;
+  };
+  std::unordered_set<node_id> seen;
+  const auto read = [&](auto&& self, node_id n) -> bool {
+    if (g.kind(n) == op::extent || !seen.insert(n).second) return true;
+    if (g.kind(n) == op::reduce && !is_of_pair(g, n, rows, walk)) return true;  // stored before
+    if (g.kind(n) == op::load && !lies_between(n)) return false;
+    for (int k = g.kind(n) == op::load ? 1 : 0; k < g[n].count; ++k)
+      if (!self(self, g.arg(n, k))) return false;
+    return true;
+  };
+  return read(read, body);
 }
 
 }  // namespace sheaf::inline v0_1::plan
