@@ -136,7 +136,7 @@ inline constexpr int lanes_of_groups = 256;
 inline constexpr std::int64_t joined_at_once = 64;    // tables
 }  // namespace tables
 
-// ---- Rows that partial results of columns take at once, where their centre moves: what they add is joined pair by pair
+// ---- Rows that partial results of columns take at once, where their centre moves, and which are added pair by pair
 namespace rows {
 inline constexpr std::int64_t together = 8;
 }  // namespace rows

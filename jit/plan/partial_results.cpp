@@ -57,11 +57,11 @@ size_of_term size_of(const context& c, node_id n) {
 
 }  // namespace
 
-bool is_long(const context& c, node_id n, std::initializer_list<shapes::at_least> and_also) {
+bool is_long(const context& c, node_id n, std::span<const shapes::at_least> and_also) {
   const amount elements = c.known.trips(set_of(c.g, bound_indices(c.g, n))), results = c.known.trips(c.g.free[n]);
   std::vector<shapes::at_least> all{{elements * size_of(c, n).within * results, c.known.elements(blocks::from)},
                                     {elements, blocks::fewest_elements}};
-  all.insert(all.end(), and_also);
+  all.insert(all.end(), and_also.begin(), and_also.end());
   return shapes::all_of(all);
 }
 

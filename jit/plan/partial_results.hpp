@@ -6,7 +6,7 @@ namespace sheaf::inline v0_1::plan {
 
 // Has a reduction terms enough for partial results? On a processor asked before how many tasks there are: what is short
 // splits no class by them.
-bool is_long(const context& c, node_id n, std::initializer_list<shapes::at_least> and_also = {});
+bool is_long(const context& c, node_id n, std::span<const shapes::at_least> and_also = {});
 
 // Blocks of so many iterations of a bound index of n, and an index over those of one.
 row_blocks blocks_of(graph& g, node_id n, node_id cut, std::int64_t block);

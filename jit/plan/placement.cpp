@@ -140,12 +140,12 @@ bool take_split(const context& c, stage& s) {
     if (s.vector != no_node && outer.has(g.ordinal(s.vector)))
       tasks /= min(s.lanes, known.trips(s.vector));
     const double enough = 2 * known.enough_tasks();
-    if (!known.for_groups() && !may_walk_columns(g, s, n)) {
-      if (!is_long(c, n, {{enough, tasks + 1e-6}})) continue;
-    } else {
-      if (!known.for_groups() && !is_long(c, n)) continue;
-      if (tasks >= enough && !walks_columns(g, known, s, n)) continue;
-    }
+    const shapes::at_least few = shapes::less_than(tasks, enough);
+    const bool columns = known.for_groups() || may_walk_columns(g, s, n);
+    // One question, but of what may walk columns, for which there may be tasks enough.
+    const auto asked = columns ? std::span<const shapes::at_least>() : std::span(&few, 1);
+    if (!known.for_groups() && !is_long(c, n, asked)) continue;
+    if (columns && tasks >= enough && !walks_columns(g, known, s, n)) continue;
     const node_id whole = split(c, n, s);
     if (whole == no_node) continue;
     replace_in(g, s, n, whole);

@@ -122,14 +122,24 @@ class amount {
 
 amount applied(integer_function f, const amount& a, const amount& b, const amount& c);
 
-// Is each at least as large as its limit? One decision, however many there are: which of them fails splits no class.
+// Is each at least as large as its limit, or larger where it is asked for more? One decision, however many there are:
+// which of them fails splits no class.
 struct at_least {
   amount number, limit;
+  bool more = false;
+
+  // 0 or more where it holds.
+  amount left() const {
+    const amount by = number - limit;
+    return more ? floor(by * -1) * -1 - 1 : by;
+  }
 };
+inline at_least more_than(const amount& number, const amount& limit) { return {number, limit, true}; }
+inline at_least less_than(const amount& number, const amount& limit) { return {limit, number, true}; }
 inline bool all_of(std::span<const at_least> list) {
   if (list.empty()) return true;
-  amount least = list[0].number - list[0].limit;
-  for (const at_least& a : list.subspan(1)) least = min(least, a.number - a.limit);
+  amount least = list[0].left();
+  for (const at_least& a : list.subspan(1)) least = min(least, a.left());
   return least >= 0;
 }
 inline bool all_of(std::initializer_list<at_least> list) { return all_of(std::span(list.begin(), list.end())); }

@@ -97,9 +97,8 @@ void make_scan(const context& c, stage& s, const sliding& r) {
   // A GPU's lanes along another index are one chain each: what counts is its warps.
   const bool lanes_aside = known.for_groups() && s.indices.back() != s.owned;
   const amount chains = lanes_aside ? rows / tuning::grid::warp : rows;
-  // Of whole rows, and of a GPU's in parts of a warp.
-  const double most_chains = known.enough_tasks() * (known.for_groups() ? gpu_rows : many_rows) - 1.0 / 64;
-  if (!aligned || !all_of({{most_chains, chains}, {rows * places, known.elements(blocks_from)}})) return;
+  const double many = known.enough_tasks() * (known.for_groups() ? gpu_rows : many_rows);
+  if (!aligned || !all_of({shapes::less_than(chains, many), {rows * places, known.elements(blocks_from)}})) return;
   std::int64_t block = least_block;
   while (static_cast<double>(block) * rows < known.elements(block_elements)) block *= 2;
   // Tiles of a GPU: as many as it asks for, not more, for each of them keeps a total.
