@@ -313,8 +313,8 @@ TEST(pair_tiles, gradients_of_ranges_of_unnamed_scores) {
   constexpr auto window = define<"window">(i) = logsumexp(near, score);
   constexpr auto causal = define<"causal">() = loss_of(prefix, past);
   constexpr auto local = define<"local">() = loss_of(window, near);
-  trial t = trial_of(grad(causal, y), grad(local, y), grad(local, x));
   for (const std::int64_t keys : {18, 25}) {
+    trial t = trial_of(grad(causal, y), grad(local, y), grad(local, x));
     t.force_for_tests = true;
     t.random("x", {18, 10}).random("y", {keys, 10}).random("v", {keys, 10});
     EXPECT_TRUE(says(t, "stage dcausal_dy(j, d) -> output 0, pair tiles")) << t.plan_text();
