@@ -114,6 +114,13 @@ void emit_paired_loop(function_emitter& f, const ir::statement& s, Value* low, V
   emit_counted_loop(f, s, whole, high, f.whole_lanes, masked_body);
 }
 
+// Without masked accesses a masked body is no less code; without registers for masks stores are not masked.
+bool is_small_with_masks(const function_emitter& f, const ir::statement& s) {
+  const target::vectors& v = f.m.target.vectors;
+  const auto is_store = [](const ir::statement& each) { return each.kind == ir::statement_kind::store; };
+  return v.mask_registers || (v.least_masked != 0 && std::ranges::none_of(s.body, is_store));
+}
+
 void emit_vector_loop(function_emitter& f, const ir::statement& s) {
   auto& b = f.build;
   Value* low = f.values[static_cast<std::size_t>(s.low)];
@@ -125,8 +132,7 @@ void emit_vector_loop(function_emitter& f, const ir::statement& s) {
     f.backward = s.backward;
     emit_counted_loop(f, s, low, high, f.whole_lanes, set_counter);
     f.backward = false;
-  } else if (s.size_optimised && !s.backward &&
-             f.m.target.vectors.least_masked != 0) {  // without masked accesses a masked body is no less code
+  } else if (s.size_optimised && !s.backward && is_small_with_masks(f, s)) {
     f.size_optimised = true;
     emit_counted_loop(f, s, low, high, f.whole_lanes, masked_body);
     f.size_optimised = false;

@@ -1,5 +1,6 @@
 // Loads and stores of consecutive lanes under a mask, where the processor has instructions for them. Where it has them
-// for elements of 4 bytes alone, the first few of 2 bytes are whole pairs, and the last one by itself.
+// for elements of 4 bytes alone, the first few of 2 bytes are loaded as whole pairs, and the last one by itself. Where
+// masks have no registers of their own, the first few of any size are stored in parts.
 //
 // LLVM widens a masked access of 8 bytes to the 16 of a register, and its mask by a kmovb. It also takes kmovb for a
 // plain copy (isMoveReg of KMOVBkk, LLVM 19), and where registers are short reads the mask from before it: what its

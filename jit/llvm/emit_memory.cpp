@@ -76,7 +76,7 @@ struct place {
   int lanes = 0;
   Value* mask = nullptr;  // both the statement's and the tail's
   bool prefix = false;    // the mask is the tail's alone
-  Value* zero_bits = nullptr;  // of a non-temporal store: those of its address that have to be 0
+  Value* zero_bits = nullptr;  // of a non-temporal store: of its address, those that also have to be 0
   ir::access how = ir::access::uniform;
   ir::lane_pattern apart = {};
   Value* pointer = nullptr;  // of lane 0, but for its offset
@@ -238,8 +238,9 @@ void store_bits(function_emitter& f, place p, Value* bits, bool non_temporal) {
 
 }  // namespace
 
-// Non-temporal where whole lines are stored, which is so for a whole row or none of it, so the branch is predicted. A
-// line that is stored in part is read first, and a plain store to the other part brings it back into the caches.
+// Non-temporal from the start of a line, or of the part of one that is stored: it is so for a whole row or none of it,
+// so the branch is predicted. A line that is stored in part is read first, and a plain store to the other part brings
+// it back into the caches.
 void emit_stream_store(function_emitter& f, Value* address, Value* bits, Align align, Value* zero_bits) {
   auto& b = f.build;
   f.streams = true;

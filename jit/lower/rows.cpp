@@ -1,4 +1,5 @@
-// Partial results of blocks of rows, updated as the rows lie: several rows at a time, beside maps over the same rows.
+// Partial results of blocks of rows, updated as the rows lie: row by row, beside maps over the same rows, or several
+// rows at a time, where their centre moves.
 #include <algorithm>
 
 #include <sheaf/jit/lower/lowering.hpp>

@@ -1,7 +1,8 @@
 #include <sheaf/jit/plan/layout.hpp>
 
-#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/cost.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -9,11 +10,13 @@ namespace {
 
 // Of a running result, the index over which it runs. A GPU's lanes are better chains of their own.
 node_id runs_over(const context& c, node_id value) {
-  const graph& g = c.g;
+  graph& g = c.g;
   if (c.known.for_groups() || g.kind(value) != op::reduce || g[value].count != 3) return no_node;
   const node_id bound = g.arg(value, 2);
-  for (const node_id idx : indices_of(g, g.free[value]))
-    if (uses(g, g.arg(bound, 0), idx) != uses(g, g.arg(bound, 1), idx)) return idx;
+  for (const node_id idx : indices_of(g, g.free[value])) {
+    const bool low = uses(g, g.arg(bound, 0), idx), high = uses(g, g.arg(bound, 1), idx);
+    if (low != high && split_affine(g, g.arg(bound, low ? 0 : 1), idx).affine) return idx;
+  }
   return no_node;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <sheaf/jit/plan/collapsed_rows.hpp>
 #include <sheaf/jit/plan/cuts.hpp>
 #include <sheaf/jit/plan/partial_results.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
@@ -146,7 +147,10 @@ bool take_split(const context& c, stage& s) {
     const auto asked = columns ? std::span<const shapes::at_least>() : std::span(&few, 1);
     if (!known.for_groups() && !is_long(c, n, asked)) continue;
     if (columns && tasks >= enough && !walks_columns(g, known, s, n)) continue;
-    const node_id whole = split(c, n, s);
+    const node_id rows = with_collapsed_rows(c, n, s);
+    node_id whole = split(c, rows, s);
+    if (whole != no_node && rows != n) s.reasons.push_back("rows of several indices are walked as those of one");
+    if (whole == no_node && rows != n) whole = split(c, n, s);
     if (whole == no_node) continue;
     replace_in(g, s, n, whole);
     return true;

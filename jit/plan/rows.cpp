@@ -118,8 +118,7 @@ class sharing {
     return set;
   }
 
-  // Results of many columns: down a tile of lanes each row is another page, a few rows side by side are read as
-  // they lie.
+  // Results of many columns: down a tile of lanes each row is another page, one row after the other is a stream.
   bool walks_wide_rows(const cluster& c) const {
     if (known_.for_groups()) return false;
     return std::ranges::all_of(c.partials, [&](int p) {
@@ -310,7 +309,7 @@ class sharing {
 
 bool walks_wide_rows(const graph& g, const facts& known, node_id n, node_id body, const stage& s) {
   const bool planned = !known.for_groups() && known.call().overrides.fusion == fusion::planned;
-  if (!planned || s.vector == no_node || g[n].count != 3 || holds(g, body, op::reduce)) return false;
+  if (!planned || s.vector == no_node || holds(g, body, op::reduce)) return false;
   return g.free[n] == set_of(g, {s.vector}) && are_wide_rows(known, s.vector);
 }
 

@@ -7,7 +7,6 @@
 #include <sheaf/jit/plan/algorithms/moments/one_walk.hpp>
 #include <sheaf/jit/plan/algorithms/pair_tiles/pair_tiles.hpp>
 #include <sheaf/jit/plan/cases.hpp>
-#include <sheaf/jit/plan/joined_rows.hpp>
 #include <sheaf/jit/plan/known_conditions.hpp>
 #include <sheaf/jit/plan/linearise.hpp>
 #include <sheaf/jit/plan/placement.hpp>
@@ -118,7 +117,6 @@ constexpr rule table[] = {
     {"placement", "last but one: sees what the rules above left in the loops", on_stage<take_misplaced>},
     {"privatised tables", "once what a scatter's value needs is stored: many updates of few rows, in blocks",
      on_stage<take_tables>},
-    {"joined rows", "before a reduction is split along one index: its rows are of all", on_stage<take_joined_rows>},
     {"split", "last: reductions that are still too long for the tasks there are", on_stage<take_split>},
 };
 

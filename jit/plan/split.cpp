@@ -242,7 +242,8 @@ node_id joined_in_steps(const context& c, node_id n, const stage& s) {
 // both are one fold by now (rule `one walk`).
 bool may_split_position(graph& g, const facts& known, node_id n, const stage& s) {
   const node_id body = g.arg(n, 0);
-  return is_true(g, g.arg(n, 1)) && g.type(body) != element::boolean && walks_wide_rows(g, known, n, body, s);
+  return g[n].count == 3 && is_true(g, g.arg(n, 1)) && g.type(body) != element::boolean &&
+         walks_wide_rows(g, known, n, body, s);
 }
 
 }  // namespace

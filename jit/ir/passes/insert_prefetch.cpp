@@ -75,6 +75,16 @@ class prefetcher : gathered_rows {
     std::int32_t loop;
     std::int64_t rows, step;
   };
+  // Does an iteration go on by several rows, so that none reads those of another?
+  bool strides(value v, std::int32_t loop) {
+    const instruction& i = k_.instructions[v];
+    if (i.code != opcode::elementwise || !depends_on(v, loop)) return false;
+    if (i.what == op::mul) return std::ranges::any_of(i.args, [&](value x) { return is_counter(x, loop); });
+    return std::ranges::any_of(i.args, [&](value x) { return strides(x, loop); });
+  }
+  bool strides(const place& read, std::int32_t loop) {
+    return std::ranges::any_of(read.subscripts, [&](value v) { return strides(v, loop); });
+  }
   std::optional<tile> tile_of(const place& read, const std::vector<place>& rows) {
     const auto depends = [&](const place& p, std::int32_t each) {
       return std::ranges::any_of(p.subscripts, [&](value v) { return depends_on(v, each); });
@@ -83,7 +93,7 @@ class prefetcher : gathered_rows {
       const loop_facts& loop = loops_.at(each);
       if (!depends(read, each) || loop.counter == none) continue;
       if (loop.jam > 1) return tile{each, loop.jam, loop.jam};
-      const auto is_beside = [&](const place& p) { return p.buffer == read.buffer && depends(p, each); };
+      const auto is_beside = [&](const place& p) { return p.buffer == read.buffer && strides(p, each); };
       const std::int64_t beside = std::ranges::count_if(rows, is_beside);
       if (loop.kind == loop_kind::serial && !loop.backward && beside >= rows_of_tile) return tile{each, beside, 1};
     }

@@ -40,6 +40,15 @@ chosen chosen_of(graph& g, node_id e, const Lifts& lifts) {
   return {a.where, make(g, kind, a.value, b.value)};
 }
 
+bool has_ranges_of_data(const graph& g, node_id e) {
+  return any_node(g, e, [&](node_id n) {
+    if (g.kind(n) != op::reduce) return false;
+    return std::ranges::any_of(bound_indices(g, n), [&](node_id idx) {
+      return holds(g, g.arg(idx, 0), op::load) || holds(g, g.arg(idx, 1), op::load);
+    });
+  });
+}
+
 }  // namespace
 
 node_id over_closed_range(graph& g, node_id n) {
@@ -122,7 +131,8 @@ bool shares_places(graph& g, node_id body, const row_range& range, node_id rows,
   std::unordered_set<node_id> seen;
   const auto read = [&](auto&& self, node_id n) -> bool {
     if (g.kind(n) == op::extent || !seen.insert(n).second) return true;
-    if (g.kind(n) == op::reduce && !is_of_pair(g, n, rows, walk)) return true;  // stored before
+    // It is stored before, at all places: data must not say how far it goes at those that no row walks.
+    if (g.kind(n) == op::reduce && !is_of_pair(g, n, rows, walk)) return !uses(g, n, walk) || !has_ranges_of_data(g, n);
     if (g.kind(n) == op::load && !lies_between(n)) return false;
     for (int k = g.kind(n) == op::load ? 1 : 0; k < g[n].count; ++k)
       if (!self(self, g.arg(n, k))) return false;
