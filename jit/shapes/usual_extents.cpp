@@ -87,12 +87,12 @@ bool usual_extents::are_few_long_rows(std::span<const amount> extents, const amo
   return least.certain() >= 0;
 }
 
-// Then little is computed, and what a plan is wrong without makes kernels of its own.
+// Then little is computed, and what a plan is wrong without makes kernels of its own. Asked of each by itself: where no
+// call may be of a class, boxes of extents show it.
 bool usual_extents::are_any_empty(std::span<const amount> extents) const {
-  amount least = 1;
   for (std::size_t k = 0; k < extents.size(); ++k)
-    if (roles_[k] != role::unread) least = min(least, extents[k]);
-  return least.certain() < 1;
+    if (roles_[k] != role::unread && extents[k].certain() < 1) return true;
+  return false;
 }
 
 usual_extents::sizes usual_extents::sizes_of(std::span<const amount> extents) const {

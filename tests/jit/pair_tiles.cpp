@@ -302,6 +302,22 @@ TEST(pair_tiles, gradients_of_ranges) {
   EXPECT_TRUE(says(first, "stage dcausal_dy(j, d) -> output 1, pair tiles")) << first.plan_text();
 }
 
+// Data may name anything at places that no row walks: what it says there of a range is not asked.
+TEST(pair_tiles, ranges_of_data_at_places_that_no_row_walks) {
+  constexpr auto u = axis<"u">;
+  constexpr auto doc = tensor<"doc", std::int64_t, 1>;
+  constexpr auto off = tensor<"off", std::int64_t, 1>;
+  constexpr auto own = sum(u.in(off(doc(j)), off(doc(j) + 1_c)), v(u, 0_c));
+  constexpr auto mixed = define<"mixed">(i, e) = sum(j.in(0_c, i), exp(score - own) * v(j, e));
+  trial t = trial_of(mixed);
+  t.force_for_tests = true;
+  std::vector<double> of(18, 1);
+  of.back() = 1e12;
+  t.random("x", {18, 10}).random("y", {18, 10}).random("v", {18, 9});
+  t.with("doc", {18}, of).with("off", {4}, {0, 7, 9, 18});
+  t.expect_right(1e-4);
+}
+
 // What a row needs of itself, as the sum of its powers, is stored at all places before those who walk a part of them.
 TEST(pair_tiles, gradients_of_ranges_of_unnamed_scores) {
   constexpr auto loss_of = [](auto whole, auto walked) {

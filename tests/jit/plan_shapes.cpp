@@ -106,6 +106,24 @@ TEST(plan_shapes, turned_outputs) {
     test.random("x", shape).random("y", {50, shape[1]}).below("ids", {50}, shape[0]).expect_right(1e-4);
   }
 }
+// Some rows after the other as one, of a tensor that lies so and of one that doesn't: lanes divide in the latter alone.
+TEST(plan_shapes, rows_in_groups) {
+  constexpr auto columns = extent(x, dim<1>);
+  constexpr auto at = x(i * 3_c + quotient(j, columns), j % columns);
+  constexpr auto moved = x(1_c + quotient(j, columns) + i, j % columns);
+  constexpr auto groups = quotient(extent(x, dim<0>), 3_c);
+  constexpr auto joined = define<"joined">(i.in(0_c, groups), j.in(0_c, 3_c * columns)) = at * 2_c;
+  constexpr auto sums = define<"sums">(i.in(0_c, groups)) = sum(j.in(0_c, 3_c * columns), at * at);
+  constexpr auto pairs = define<"pairs">(i.in(0_c, extent(x, dim<0>) - 2_c)) = max(j.in(0_c, 2_c * columns), moved);
+  constexpr auto loss = define<"loss">() = sum(i.in(0_c, groups), sums(i));
+  for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{40, 12}, {65, 64}, {7, 300}, {3, 1}})
+    for (const bool turned : {false, true}) {
+      trial t = trial_of(joined, sums, pairs, grad(loss, x));
+      t.random("x", shape, turned);
+      EXPECT_EQ(t.plan_text().find("linearise") != std::string::npos, !turned) << t.plan_text();
+      t.expect_right(1e-4);
+    }
+}
 TEST(plan_shapes, products) {
   constexpr auto c = define<"c">(i, j) = sum(k, x(i, k) * y(k, j));
   constexpr auto loss = define<"loss">() = mean(over(i, j), tanh(c(i, j)));
