@@ -9,6 +9,8 @@
 #include <bit>
 #include <numeric>
 
+#include <llvm/IR/DebugInfoMetadata.h>
+
 #include <sheaf/jit/llvm/emitter.hpp>
 
 namespace sheaf::inline v0_1::llvm_backend {
@@ -135,6 +137,9 @@ void store_prefix(function_emitter& f, Value* vector, Value* address, Align alig
                  .bytes = b.CreateMul(count, b.getInt64(static_cast<std::uint64_t>(element))), .align = align,
                  .element = element};
   b.CreateStore(vector, p.copy);
+  // A debugger stops at the lowest address of a line, which would be one of the parts: they are of none.
+  const DebugLoc line = b.getCurrentDebugLocation();
+  if (line) b.SetCurrentDebugLocation(DILocation::get(b.getContext(), 0, 0, line.getScope()));
   auto* const rest = BasicBlock::Create(b.getContext(), "prefix.rest", f.function);
   for (int at = 0; at + whole <= size; at += whole) {
     where_at_least(f, p, at + whole, rest);
@@ -155,6 +160,7 @@ void store_prefix(function_emitter& f, Value* vector, Value* address, Align alig
   store_part(f, p, 0, element);
   b.CreateBr(done);
   b.SetInsertPoint(done);
+  b.SetCurrentDebugLocation(line);
 }
 
 }  // namespace sheaf::inline v0_1::llvm_backend
