@@ -108,7 +108,7 @@ struct function_emitter {
   int whole_lanes = 0;  // the lanes of its whole groups: as many as the loop has, or as the registers hold
   bool size_optimised = false;        // it has no body without a mask
   llvm::Value* tail_mask = nullptr;   // <lanes x i1>; null in the main loop
-  llvm::Value* tail_count = nullptr;  // i64, 1 to lanes - 1
+  llvm::Value* tail_count = nullptr;  // i64, 1 to lanes
 
   column_group group;
 

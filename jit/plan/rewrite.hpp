@@ -179,7 +179,8 @@ bool rewrite_loads(graph& g, node_id& e, const Instead& instead) {
   return any;
 }
 
-// Expressions without the proofs of their loads, to be compared and not evaluated.
+// Expressions without the proofs of their loads: to be compared, or evaluated where those do not hold. The ranges of
+// indices keep theirs.
 class without_proofs {
  public:
   node_id operator()(graph& g, node_id e) {

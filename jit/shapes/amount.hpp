@@ -134,7 +134,6 @@ struct at_least {
     return more ? floor(by * -1) * -1 - 1 : by;
   }
 };
-inline at_least more_than(const amount& number, const amount& limit) { return {number, limit, true}; }
 inline at_least less_than(const amount& number, const amount& limit) { return {limit, number, true}; }
 inline bool all_of(std::span<const at_least> list) {
   if (list.empty()) return true;

@@ -191,7 +191,7 @@ term_of_row in_row(graph& g, const stage& s) {
   const updated_rows t = rows_of(g, s);
   replacement put(g, g.free[t.at]);
   put.keep_proofs();
-  // An update is one of the walk: an index of it stays itself, though its range may ask for what names the row.
+  // An update is one of the walk: an index of it stays itself, though its range may hold what names the row.
   for (const node_id idx : bound_indices(g, s.body)) put.rename(idx, idx);
   put.add(t.at, s.owned);
   return {put(g.arg(s.body, 0)), put(t.rest)};
