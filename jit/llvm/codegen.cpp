@@ -83,7 +83,8 @@ std::unique_ptr<target_machine> made_target(const char* triple, const char* cpu,
   const bool native = wanted == "native";
   const std::string name = native ? sys::getHostCPUName().str() : wanted;
   std::string all = native ? host_features() : "";
-  if (!more.empty()) all += (all.empty() ? "" : ",") + more;
+  for (const std::string& each : {more, std::string(architecture_of(on).avoided)})
+    if (!each.empty()) all += (all.empty() ? "" : ",") + each;
   TargetOptions options;
   options.UniqueSectionNames = false;
   const auto effort = level == 0   ? CodeGenOptLevel::None

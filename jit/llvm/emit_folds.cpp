@@ -182,7 +182,7 @@ void emit_folds_of_lanes(function_emitter& f, const ir::block& body, std::size_t
     const auto all = [&](int met) {
       return [&f, &list, met] { return folded_lanes(f, list, met); };
     };
-    values = emit_either(f, row.count, row.lanes, all(row.lanes), all(lanes));
+    values = emit_either(f, at_most(f, row.count, row.lanes), all(row.lanes), all(lanes));
   }
   for (std::size_t n = 0; n < list.size(); ++n) f.values[static_cast<std::size_t>(list[n])] = values[n];
   f.folded.insert(f.folded.end(), list.begin() + 1, list.end());

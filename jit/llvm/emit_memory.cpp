@@ -81,8 +81,11 @@ struct place {
   ir::lane_pattern apart = {};
   Value* pointer = nullptr;  // of lane 0, but for its offset
   Value* offsets = nullptr;  // of lanes; null: there are none
+  ir::value index = ir::none;  // what alone makes them, by a dimension's stride:
+  Value* scale = nullptr;
   Value* stride = nullptr;   // lane k is k of it further; null: not so
   Value* address = nullptr;  // a pointer, or a vector of them: see addresses
+  Value *position = nullptr, *extent = nullptr;  // of a contiguous load from an input, in its last dimension
 };
 
 bool are_lanes(const function_emitter& f, ir::value subscript) {
@@ -97,18 +100,23 @@ void find(function_emitter& f, std::int32_t id, const std::vector<ir::value>& su
   p.pointer = facts.data;
   for (std::size_t d = 0; d < subscripts.size(); ++d) {
     Value* subscript = f.values[static_cast<std::size_t>(subscripts[d])];
-    if (p.how == ir::access::gather && !p.stride && goes_by_lane(f, p.lanes) && are_lanes(f, subscripts[d])) {
+    const bool steps = p.how == ir::access::gather && !p.stride && !f.m.target.vectors.mask_registers;
+    if (steps && are_lanes(f, subscripts[d])) {
       p.stride = facts.strides[d];
       subscript = f.counters[static_cast<std::size_t>(f.vector_loop)];
     }
     const bool vector = subscript->getType()->isVectorTy();
     Value* term = b.CreateMul(subscript, vector ? splat(f, facts.strides[d], p.lanes) : facts.strides[d]);
+    if (vector) p.index = p.offsets ? ir::none : subscripts[d], p.scale = facts.strides[d];
     if (vector)
       p.offsets = p.offsets ? b.CreateAdd(p.offsets, term) : term;
     else
       p.pointer = b.CreateGEP(p.element, p.pointer, term);
   }
   if (p.how == ir::access::strided) p.offsets = nullptr, p.stride = facts.strides.back();
+  if (p.how != ir::access::contiguous || f.buffer(id).where != ir::role::input) return;
+  p.position = f.values[static_cast<std::size_t>(subscripts.back())];
+  p.extent = facts.extents.back();
 }
 Value* addresses(function_emitter& f, const place& p) {
   auto& b = f.build;
@@ -179,8 +187,65 @@ lane_access by_lane(function_emitter& f, const place& p, Value* instead) {
           .count = f.tail_count, .instead = instead};
 }
 
+// Rows that end where data says are mostly followed by others. Masked loads wait for the stores before them, where
+// masks have no registers; what follows is loaded too.
+bool goes_on(const function_emitter& f, const place& p) {
+  return f.ends_by_data && p.position != nullptr && !f.m.target.vectors.mask_registers;
+}
+
+Value* load_prefix(function_emitter& f, const place& p, Type* type, Align align) {
+  auto& b = f.build;
+  Value* const zero = Constant::getNullValue(type);
+  const auto first = [&]() -> Value* {
+    if (masks_natively(f, p)) return masked_load(f, type, p.address, align, p.mask);
+    if (masks_pairs(f, p.bytes, p.lanes)) return load_pairs(f, type, p.address, align, f.tail_count);
+    AllocaInst* copy = f.stack_slot(type, "copy");
+    b.CreateStore(zero, copy);
+    b.CreateMemCpy(copy, Align(64), p.address, align,
+                   b.CreateMul(f.tail_count, b.getInt64(static_cast<std::uint64_t>(p.bytes))));
+    return b.CreateLoad(type, copy);
+  };
+  if (!goes_on(f, p)) return first();
+  Value* const end = b.CreateAdd(p.position, b.getInt64(static_cast<std::uint64_t>(p.lanes)));
+  const auto whole = [&] {
+    return std::vector{b.CreateSelect(p.mask, b.CreateAlignedLoad(type, p.address, align), zero)};
+  };
+  return emit_either(f, b.CreateICmpSLE(end, p.extent), whole, [&] { return std::vector{first()}; }).front();
+}
+
+// Integers that a subscript's lanes were loaded from, one after the other, and that nothing writes before the lanes are
+// used: the program's own indices. In a tail the first takes the place of those that there are none of.
+void find_indices(function_emitter& f, const place& p, lane_access& a) {
+  auto& b = f.build;
+  if (p.index == ir::none || (p.mask != nullptr && !p.prefix)) return;
+  ir::value v = p.index;
+  if (const ir::instruction& i = f.instruction(v); i.code == ir::opcode::elementwise && i.what == op::cast)
+    v = i.args[0];
+  const ir::instruction& i = f.instruction(v);
+  if (i.code != ir::opcode::load || i.how != ir::access::contiguous || i.mask != ir::none) return;
+  const element type = f.buffer(i.target).type;
+  if ((type != element::i32 && type != element::i64) || f.buffer(i.target).where != ir::role::input) return;
+  for (const ir::buffer& each : f.m.source.buffers)
+    if (each.where == ir::role::output && each.type == type) return;  // it may update them
+  a.index = stored_type(b.getContext(), type);
+  a.scale = p.scale;
+  a.mask = a.count = nullptr;
+  if (!p.prefix) {
+    a.indices = place_of(f, i.target, i.args, i.how, ir::none).pointer;
+    return;
+  }
+  Value* const all = f.values[static_cast<std::size_t>(v)];
+  a.indices = spilled(f, b.CreateSelect(p.mask, all, splat(f, b.CreateExtractElement(all, b.getInt64(0)), p.lanes)));
+}
+
 Value* load_bits(function_emitter& f, place p) {
   auto& b = f.build;
+  if (p.how == ir::access::gather || p.how == ir::access::strided) {
+    lane_access a = by_lane(f, p, slot(f, f.zero_slot, true));
+    if (p.offsets && !p.stride) a.mask = p.mask;
+    find_indices(f, p, a);
+    if (is_written_out(f, a)) return load_written_out(f, a);
+  }
   if (goes_by_lane(f, p)) return load_by_lane(f, by_lane(f, p, slot(f, f.zero_slot, true)));
   p.address = addresses(f, p);
   const Align align(static_cast<std::uint64_t>(p.bytes));
@@ -194,18 +259,11 @@ Value* load_bits(function_emitter& f, place p) {
     return emit_deinterleaved(f, p.apart, p.element, p.bytes, p.address, p.mask);
   if (p.how == ir::access::contiguous) {
     if (!p.mask) return b.CreateAlignedLoad(type, p.address, align);
+    if (p.prefix && (goes_on(f, p) || !masks_natively(f, p))) return load_prefix(f, p, type, align);
     if (masks_natively(f, p)) {
       // A masked load of no lane takes as long as a page fault where there is no page: it goes where there is one.
       if (!p.prefix) p.address = b.CreateSelect(any_lane(b, p.mask), p.address, slot(f, f.zero_slot, true));
       return masked_load(f, type, p.address, align, p.mask);
-    }
-    if (p.prefix && masks_pairs(f, p.bytes, p.lanes)) return load_pairs(f, type, p.address, align, f.tail_count);
-    if (p.prefix) {
-      AllocaInst* copy = f.stack_slot(type, "copy");
-      b.CreateStore(zero, copy);
-      b.CreateMemCpy(copy, Align(64), p.address, align,
-                     b.CreateMul(f.tail_count, b.getInt64(static_cast<std::uint64_t>(p.bytes))));
-      return b.CreateLoad(type, copy);
     }
   }
   if (!p.mask) return b.CreateMaskedGather(type, p.address, align);

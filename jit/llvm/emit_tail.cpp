@@ -130,8 +130,11 @@ void emit_masked(function_emitter& f, const ir::statement& s, Value* counter, Va
   f.lanes = lanes;
   f.tail_count = count;
   f.tail_mask = first_lanes(f, count, lanes);
+  const ir::opcode end = f.instruction(s.high).code;
+  f.ends_by_data = end != ir::opcode::constant && end != ir::opcode::extent;
   set_counter(f, s, counter);
   f.tail_count = f.tail_mask = nullptr;
+  f.ends_by_data = false;
   f.lanes = f.whole_lanes;
 }
 
@@ -167,13 +170,16 @@ void emit_tail(function_emitter& f, const ir::statement& s, Value* start, Value*
   emit_tail(f, s, start, rest, f.whole_lanes);
 }
 
-std::vector<Value*> emit_either(function_emitter& f, Value* count, int lanes, values_maker few,
-                                values_maker many) {
+Value* at_most(function_emitter& f, Value* count, int lanes) {
+  return f.build.CreateICmpULE(count, f.build.getInt64(static_cast<std::uint64_t>(lanes)));
+}
+
+std::vector<Value*> emit_either(function_emitter& f, Value* condition, values_maker then, values_maker other) {
   auto& b = f.build;
-  auto* then = BasicBlock::Create(b.getContext(), "few", f.function);
-  auto* other = BasicBlock::Create(b.getContext(), "many", f.function);
+  auto* yes = BasicBlock::Create(b.getContext(), "then", f.function);
+  auto* no = BasicBlock::Create(b.getContext(), "other", f.function);
   auto* done = BasicBlock::Create(b.getContext(), "either", f.function);
-  b.CreateCondBr(b.CreateICmpULE(count, b.getInt64(static_cast<std::uint64_t>(lanes))), then, other);
+  b.CreateCondBr(condition, yes, no);
   const auto made_in = [&](BasicBlock* begin, values_maker make) {
     b.SetInsertPoint(begin);
     std::vector<Value*> made = make();
@@ -181,8 +187,8 @@ std::vector<Value*> emit_either(function_emitter& f, Value* count, int lanes, va
     b.CreateBr(done);
     return std::pair(std::move(made), end);
   };
-  const auto [some, some_end] = made_in(then, few);
-  const auto [all, all_end] = made_in(other, many);
+  const auto [some, some_end] = made_in(yes, then);
+  const auto [all, all_end] = made_in(no, other);
   b.SetInsertPoint(done);
   std::vector<Value*> values;
   for (std::size_t k = 0; k < some.size(); ++k) {
@@ -213,7 +219,7 @@ void emit_rest(function_emitter& f, const ir::statement& s, Value* start, Value*
   if (2 * one == f.whole_lanes)
     many();
   else
-    emit_either(f, rest, one, few, many);
+    emit_either(f, at_most(f, rest, one), few, many);
 }
 
 }  // namespace sheaf::inline v0_1::llvm_backend

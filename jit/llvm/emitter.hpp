@@ -109,6 +109,7 @@ struct function_emitter {
   bool size_optimised = false;        // it has no body without a mask
   llvm::Value* tail_mask = nullptr;   // <lanes x i1>; null in the main loop
   llvm::Value* tail_count = nullptr;  // i64, 1 to lanes
+  bool ends_by_data = false;          // the loop of the tail: not at an extent
 
   column_group group;
 
@@ -150,10 +151,11 @@ void emit_tail(function_emitter& f, const ir::statement& s, llvm::Value* start, 
 void emit_rest(function_emitter& f, const ir::statement& s, llvm::Value* start, llvm::Value* high, llvm::Value* rest,
                llvm::Value* count);
 
-// What `few` makes where `count` is no more than `lanes`, else what `many` makes, value by value.
+// What `then` makes where the condition holds, else what `other` makes, value by value.
 using values_maker = llvm::function_ref<std::vector<llvm::Value*>()>;
-std::vector<llvm::Value*> emit_either(function_emitter& f, llvm::Value* count, int lanes, values_maker few,
-                                      values_maker many);
+std::vector<llvm::Value*> emit_either(function_emitter& f, llvm::Value* condition, values_maker then,
+                                      values_maker other);
+llvm::Value* at_most(function_emitter& f, llvm::Value* count, int lanes);
 
 // hoist.cpp. Of a loop just written, whose blocks are `first` and all that were made after `done`.
 void hoist_from_loop(const function_emitter& f, llvm::BasicBlock* before, llvm::BasicBlock* first,
@@ -193,7 +195,14 @@ struct lane_access {
   llvm::Value* mask = nullptr;     // <lanes x i1>; null: all
   llvm::Value* count = nullptr;    // i64, lanes before it alone; null: all
   llvm::Value* instead = nullptr;  // address of what is masked off
+  // Where offsets are, but for a scale (i64), in memory that holds still: an integer of type `index` for each lane.
+  llvm::Value *indices = nullptr, *scale = nullptr;
+  llvm::Type* index = nullptr;
 };
+llvm::Value* spilled(function_emitter& f, llvm::Value* vector);  // where lanes are loaded one by one
+// Few enough lanes to write each out.
+bool is_written_out(const function_emitter& f, const lane_access& a);
+llvm::Value* load_written_out(function_emitter& f, const lane_access& a);
 bool goes_by_lane(const function_emitter& f, int lanes);
 llvm::Value* load_by_lane(function_emitter& f, const lane_access& a);
 void store_by_lane(function_emitter& f, const lane_access& a, llvm::Value* bits);

@@ -273,11 +273,17 @@ class row_writer {
   const plan::updated_rows& t_;
 };
 
-// Do slices have together hardly more rows than there are?
-ir::value overlap_little(const lists_lowering& a, ir::block_builder& b) {
+// Do slices have together hardly more rows than there are? Where lanes are rows, they also have to be long: of each
+// that is stored past the caches, rows up to the first line are stored by themselves.
+ir::value overlap_little(const lists_lowering& a, const stage& s, scope& at) {
+  ir::block_builder& b = *at.block;
   const ir::value rows_in_all = a.at(b, b.emit(op::add, {a.chunks, a.chunks}));
   const ir::value rows = b.emit(op::sub, {a.stop, a.start}), some = b.emit(op::quotient, {rows, b.i64(8)});
-  return b.emit(op::less_equal, {rows_in_all, b.emit(op::add, {rows, some})});
+  const ir::value little = b.emit(op::less_equal, {rows_in_all, b.emit(op::add, {rows, some})});
+  if (s.vector != s.owned) return little;
+  const ir::value slices = a.k.emit(plan::trips_of(a.k.g, a.l.slice), at);
+  const ir::value least = b.emit(op::mul, {slices, b.i64(2 * s.lanes)});
+  return b.emit(op::logical_and, {little, b.emit(op::less_equal, {least, rows_in_all})});
 }
 
 }  // namespace
@@ -332,7 +338,7 @@ void kernel_lowering::range_scatter(scope& task, const range& own) {
     if (!large) return walk(at, false);
     // What is large has a loop of its own for slices that overlap little, whose rows may be stored past the caches.
     ir::block_builder& b = *at.block;
-    const ir::value once = overlap_little(a, b);
+    const ir::value once = overlap_little(a, s, at);
     walk_if(at, once, true, false);
     walk_if(at, b.emit(op::logical_not, {once}), false, false);
   };

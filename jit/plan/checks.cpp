@@ -7,6 +7,7 @@
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/roots.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/plan/vouched.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -190,6 +191,8 @@ class proving {
 void prove(graph& g, const std::vector<node_id>& loads, std::vector<stage>& stages) {
   proving with_proofs(g, loads);
   for (stage& s : stages) {
+    s.vouched = vouched_in_slices(g, s, loads);
+    for (node_id& n : s.vouched) n = with_proofs(n);
     s.define = with_proofs(s.define);
     for_each_root(s, [&](node_id& n, root_kind) { n = with_proofs(n); });
   }

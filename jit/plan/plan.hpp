@@ -67,6 +67,7 @@ struct stage {
   // scatter, range scatter: the index j that tasks own; scan, window: the index along which it runs
   node_id owned = no_node;
   slice_lists slices;          // lists, and stages that read them
+  std::vector<node_id> vouched;  // loads of a sum over slices that checks vouch for in each; see vouched.hpp
   inverse_index_form inverse;  // updates, and the scatter that reads them
   // scatter of an extremum: a row has so many updates that few of them change it, and those alone are written
   bool seldom_changes = false;

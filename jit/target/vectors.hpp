@@ -72,6 +72,7 @@ struct architecture {
   std::span<const vectors> widths;
   const char* fused_multiply_add;  // features; empty: all processors have it
   const char* half_conversions;
+  const char* avoided;             // features: insertq has no form of AVX, and takes 80 cycles amid instructions of it
   const char* fence_of_stores;     // orders non-temporal stores before others; null: they need none
 };
 inline constexpr architecture architectures[] = {
@@ -79,11 +80,13 @@ inline constexpr architecture architectures[] = {
      .widths = widths,
      .fused_multiply_add = "+fma",
      .half_conversions = "+f16c",
+     .avoided = "-sse4a",
      .fence_of_stores = "llvm.x86.sse.sfence"},
     {.prefix = "aarch64",
      .widths = arm_widths,
      .fused_multiply_add = "",
      .half_conversions = "",
+     .avoided = "",
      .fence_of_stores = nullptr},
 };
 

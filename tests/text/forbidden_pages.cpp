@@ -66,5 +66,38 @@ TEST(forbidden_pages, a_running_result_over_nothing_is_not_looked_up) {
   EXPECT_EQ(to_double(found[0].as<const float16, 1>()(0)), -math::infinity);
 }
 
+// Slices that end where the arrays do, and slices that don't: the rest of a register holds what follows, if that is one
+// of the array's.
+TEST(forbidden_pages, ends_of_slices) {
+  const text_program program(
+      "input x: f32[?]\ninput at: i32[?]\ninput w: f32[?]\ninput b: bf16[?]\ninput off: i64[?]\n"
+      "y(m.in(0, extent(off, 0) - 1)) = sum(e.in(off(m), off(m + 1)), x(e) * w(at(e)))\n"
+      "z(m.in(0, extent(off, 0) - 1)) = max(e.in(off(m), off(m + 1)), b(e))\noutput y\noutput z");
+  for (std::int64_t n = 1; n < 60; ++n) {
+    const auto size = static_cast<std::size_t>(n);
+    const flush<float> x(size), w(3);
+    const flush<std::int32_t> at(size);
+    const flush<bfloat16> b(size);
+    for (std::int64_t k = 0; k < n; ++k)
+      x.data()[k] = static_cast<float>(k + 1), at.data()[k] = k % 3, b.data()[k] = to_bfloat16(static_cast<double>(k));
+    for (int k = 0; k < 3; ++k) w.data()[k] = static_cast<float>(k - 1);
+    array<std::int64_t, 1> off(4);
+    for (int k = 0; k < 4; ++k) off(k) = n * k / 3;
+    const std::int64_t extent[] = {n}, three[] = {3}, one[] = {1};
+    const auto found = program({{"x", view<const float, 1>(x.data(), extent, one)},
+                                {"at", view<const std::int32_t, 1>(at.data(), extent, one)},
+                                {"w", view<const float, 1>(w.data(), three, one)},
+                                {"b", view<const bfloat16, 1>(b.data(), extent, one)},
+                                {"off", off}});
+    for (int m = 0; m < 3; ++m) {
+      double sum = 0;
+      for (std::int64_t e = off(m); e < off(m + 1); ++e) sum += static_cast<double>((e + 1) * (e % 3 - 1));
+      EXPECT_EQ(static_cast<double>(found[0].as<const float, 1>()(m)), sum) << n << " rows, slice " << m;
+      const double top = off(m) < off(m + 1) ? static_cast<double>(off(m + 1) - 1) : -math::infinity;
+      EXPECT_EQ(to_double(found[1].as<const bfloat16, 1>()(m)), top) << n << " rows, slice " << m;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sheaf::test

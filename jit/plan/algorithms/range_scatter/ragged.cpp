@@ -8,6 +8,7 @@
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/algorithms/sort/sort.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/plan/vouched.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -357,6 +358,7 @@ bool list_slices(const context& c, stage& s) {
     l.chunk = o.chunk, l.shift = o.shift;
     l.array = other.define, l.shorts = s.slices.shorts, l.sought = s.slices.sought;
     s.slices = l;
+    prove_vouched(g, s);
     return true;
   }
   stage lists = lists_stage(g, known, l);
@@ -365,6 +367,7 @@ bool list_slices(const context& c, stage& s) {
   l.array = lists.define, l.shorts = s.slices.shorts, l.sought = s.slices.sought;
   s.slices = l;
   s.reasons.push_back("a task walks the slices that meet its rows, and writes each row once");
+  prove_vouched(g, s);
   done.push_back(std::move(lists));
   return true;
 }

@@ -1,0 +1,110 @@
+#include <sheaf/jit/plan/vouched.hpp>
+
+#include <algorithm>
+
+#include <sheaf/jit/plan/bounds.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+namespace {
+
+// low <= row && row < high, for a row of the results.
+struct slice_condition {
+  node_id row = no_node, low = no_node, high = no_node;
+};
+
+std::vector<slice_condition> slices_in(graph& g, const stage& s) {
+  flat<node_id> all;
+  deltas::conjuncts(g, g.arg(s.body, 1), all);
+  std::vector<slice_condition> list;
+  for (const node_id row : s.indices) {
+    slice_condition slice{row};
+    for (const node_id c : all) {
+      if (g.kind(c) == op::less_equal && g.arg(c, 1) == row) slice.low = g.arg(c, 0);
+      if (g.kind(c) == op::less && g.arg(c, 0) == row) slice.high = g.arg(c, 1);
+    }
+    if (slice.low != no_node && slice.high != no_node) list.push_back(slice);
+  }
+  return list;
+}
+
+class vouching {
+ public:
+  vouching(graph& g, const stage& s, const slice_condition& slice)
+      : g_(g), slice_(slice), bound_(bound_indices(g, s.body)) {}
+
+  // Does a checked load have this one's value where its index is the row, and the others' are the sum's?
+  bool operator()(node_id checked, node_id load) const {
+    return std::ranges::any_of(indices_of(g_, g_.free[checked]), [&](node_id t) { return walks(t, checked, load); });
+  }
+
+ private:
+  bool walks(node_id t, node_id checked, node_id load) const {
+    const node_id low = g_.arg(t, 0), high = g_.arg(t, 1);
+    index_set of = g_.free[low];
+    of |= g_.free[high];
+    if (of.empty()) return false;
+    replacement put(g_, proofs::kept);
+    put.add(t, slice_.row);
+    for (const node_id m : indices_of(g_, of)) {
+      const node_id same = slice_like(m);
+      if (same == no_node) return false;
+      if (same != m) put.add(m, same);
+    }
+    return is_same(g_, put(low), slice_.low) && is_same(g_, put(high), slice_.high) && is_same(g_, put(checked), load);
+  }
+  // The one that the sum binds over the same range.
+  node_id slice_like(node_id m) const {
+    for (const node_id k : bound_)
+      if (k == m || (known_equal(g_, g_.arg(k, 0), g_.arg(m, 0)) && known_equal(g_, g_.arg(k, 1), g_.arg(m, 1))))
+        return k;
+    return no_node;
+  }
+
+  graph& g_;
+  const slice_condition& slice_;
+  std::vector<node_id> bound_;
+};
+
+class proving_own {
+ public:
+  proving_own(graph& g, const std::vector<node_id>& loads) : g_(g), loads_(loads) {}
+  node_id operator()(node_id e) {
+    const node n = g_[e];
+    if (n.kind != op::load && n.kind != op::reduce && n.kind != op::tuple && !is_elementwise(n.kind)) return e;
+    if (const auto found = done_.find(e); found != done_.end()) return found->second;
+    std::vector<node_id> list;
+    for (int k = 0; k < n.count; ++k) list.push_back((*this)(g_.arg(e, k)));
+    const node_id made = g_.intern(n.kind, n.type, n.attribute, list.data(), n.count);
+    return done_[e] = std::ranges::find(loads_, e) == loads_.end() ? made : proven(g_, made);
+  }
+
+ private:
+  graph& g_;
+  const std::vector<node_id>& loads_;
+  std::unordered_map<node_id, node_id> done_;
+};
+
+}  // namespace
+
+std::vector<node_id> vouched_in_slices(graph& g, const stage& s, const std::vector<node_id>& checked) {
+  std::vector<node_id> list;
+  if (g.kind(s.body) != op::reduce || is_true(g, g.arg(s.body, 1))) return list;
+  for (const slice_condition& slice : slices_in(g, s)) {
+    const vouching vouches(g, s, slice);
+    for (const node_id load : loads_in(g, g.arg(s.body, 0))) {
+      if (is_inside(g, load) || !g.free[load].has(g.ordinal(slice.row))) continue;
+      if (std::ranges::any_of(checked, [&](node_id n) { return vouches(n, load); })) list.push_back(load);
+    }
+  }
+  return list;
+}
+
+void prove_vouched(graph& g, stage& s) {
+  if (s.vouched.empty()) return;
+  const node_id element = proving_own(g, s.vouched)(g.arg(s.body, 0));
+  s.body = intern_reduce(g, monoid_of(g, s.body), g.type(s.body), element, g.arg(s.body, 1), bound_indices(g, s.body));
+  s.vouched.clear();
+}
+
+}  // namespace sheaf::inline v0_1::plan

@@ -1,0 +1,72 @@
+// Gradients that read, for the rows of slices, what their values were checked to read there: without a mask, and
+// nothing where there is no slice.
+#include "plan_harness.hpp"
+
+namespace sheaf::test {
+namespace {
+
+constexpr auto m = axis<"m">;
+constexpr auto e = axis<"e">;
+constexpr auto a = tensor<"a", float, 1>;
+constexpr auto w = tensor<"w", float, 1>;
+constexpr auto v = tensor<"v", float, 1>;
+constexpr auto at = tensor<"at", std::int32_t, 1>;
+constexpr auto off = tensor<"off", std::int32_t, 1>;
+constexpr auto slice = e.in(off(m), off(m + 1_c));
+constexpr auto slices = m.in(0_c, extent(off, dim<0>) - 1_c);
+
+// Slices of 0 to 6 rows and one of 50; what lies around all of them is no place of w.
+void fill(trial& one, std::int64_t count) {
+  std::vector<double> bounds{3};
+  for (std::int64_t k = 0; k < count; ++k)
+    bounds.push_back(bounds.back() + (k == count / 2 ? 50 : static_cast<double>(k * k % 7)));
+  const auto rows = static_cast<std::int64_t>(bounds.back()) + 5;
+  std::vector<double> places;
+  for (std::int64_t t = 0; t < rows; ++t)
+    places.push_back(t < 3 || t >= rows - 5 ? 1e9 : static_cast<double>(t * 13 % 40));
+  one.with("off", {count + 1}, bounds).with("at", {rows}, places).random("a", {rows}).random("w", {40});
+}
+
+std::string last_kernel(const trial& one) {
+  const std::string code = ir::print(one.p->code);
+  return code.substr(code.rfind("\nkernel "));
+}
+
+TEST(vouched, gradients_of_sparse_products) {
+  constexpr auto y = define<"y">(slices) = sum(slice, a(e) * w(at(e)));
+  for (const std::int64_t count : {1, 40, 3000}) {
+    trial one = trial_of(y, vjp(y, a));
+    fill(one, count);
+    one.random("cotangent_y", {count}).expect_right(1e-5);
+    if (count < 3000) continue;
+    const std::string code = last_kernel(one);
+    EXPECT_NE(code.find("load gather w"), std::string::npos) << code;
+    EXPECT_EQ(code.find("mask"), std::string::npos) << code;
+  }
+}
+
+// Nobody reads these for values: what is no place counts as zero.
+TEST(vouched, not_what_no_value_reads) {
+  constexpr auto held = m.in(0_c, extent(off, dim<0>) - 1_c).where(off(m) <= e && e < off(m + 1_c));
+  constexpr auto y = define<"y">(e.in(0_c, extent(a, dim<0>))) = sum(held, v(m) * w.padded(0_c)(at(e)));
+  trial one = trial_of(y);
+  fill(one, 3000);
+  one.random("v", {3000}).expect_right(1e-5);
+  EXPECT_NE(last_kernel(one).find("mask"), std::string::npos);
+}
+
+// The slices of one sum say nothing of the rows of another's.
+TEST(vouched, slices_are_those_of_the_check) {
+  constexpr auto other = tensor<"other", std::int32_t, 1>;
+  constexpr auto y = define<"y">(slices) = sum(slice, a(e) * w(at(e)));
+  constexpr auto held = m.in(0_c, extent(other, dim<0>) - 1_c).where(other(m) <= e && e < other(m + 1_c));
+  constexpr auto z = define<"z">(e.in(0_c, extent(a, dim<0>))) = sum(held, v(m) * w.padded(0_c)(at(e)));
+  trial one = trial_of(y, z);
+  fill(one, 3000);
+  std::vector<double> bounds;
+  for (int k = 0; k <= 3000; ++k) bounds.push_back(3 * k);
+  one.with("other", {3001}, bounds).random("v", {3000}).expect_right(1e-5);
+}
+
+}  // namespace
+}  // namespace sheaf::test
