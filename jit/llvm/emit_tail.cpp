@@ -202,9 +202,9 @@ std::vector<Value*> emit_either(function_emitter& f, Value* condition, values_ma
 
 void emit_rest(function_emitter& f, const ir::statement& s, Value* start, Value* high, Value* rest, Value* count) {
   const body_of_lanes body(f, s);
-  // The lanes of a register; of what is gathered each lane costs as much.
+  // The lanes of a register; of what is gathered each lane costs by itself.
   const int one = body.folds_lanes ? f.whole_lanes / 4
-                                   : f.m.target.vectors.register_bytes / body.widest / (body.gathers ? 4 : 1);
+                                   : f.m.target.vectors.register_bytes / body.widest / (body.gathers ? 2 : 1);
   if (!body.may_be_narrower || one < 2 || 2 * one > f.whole_lanes || body.period > one)
     return emit_tail(f, s, start, rest);
   if (body.folds_lanes) f.narrow_rows[static_cast<std::size_t>(s.loop)] = {count, one};
