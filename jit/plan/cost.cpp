@@ -208,15 +208,16 @@ int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bo
 
 namespace {
 
-// The outermost dimension that idx walks, of all loads, from the last one.
-int outermost_dimension(const graph& g, node_id body, node_id idx) {
+// The outermost dimension that idx walks, of all loads of terms and condition, from the last one.
+int outermost_dimension(const graph& g, node_id reduce, node_id idx) {
   int outermost = -1;
-  for_each_node(g, body, [&](node_id n) {
+  const auto look = [&](node_id n) {
     if (g.kind(n) != op::load) return;
     const int rank = g[n].count - 1;
     for (int d = 0; d < rank; ++d)
       if (g.free[g.arg(n, 1 + d)].has(g.ordinal(idx))) outermost = std::max(outermost, rank - 1 - d);
-  });
+  };
+  for (const int k : {0, 1}) for_each_node(g, g.arg(reduce, k), look);
   return outermost;
 }
 
@@ -227,9 +228,9 @@ std::vector<node_id> loops_of(const graph& g, node_id reduce, node_id lane) {
   if (is_folded_in_order(g, reduce) || keeps_several(g, reduce)) return nesting_order(g, bound, lane);
   std::vector<node_id> along;
   for (const node_id idx : bound) {
-    const int dimension = outermost_dimension(g, g.arg(reduce, 0), idx);
+    const int dimension = outermost_dimension(g, reduce, idx);
     const auto inner = std::ranges::find_if(
-        along, [&](node_id other) { return outermost_dimension(g, g.arg(reduce, 0), other) < dimension; });
+        along, [&](node_id other) { return outermost_dimension(g, reduce, other) < dimension; });
     along.insert(inner, idx);
   }
   return nesting_order(g, along, lane);

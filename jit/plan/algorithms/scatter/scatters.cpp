@@ -4,6 +4,7 @@
 
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/moved_inside.hpp>
+#include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
@@ -242,6 +243,17 @@ bool same_places(graph& g, const stage& a, const stage& b) {
   });
 }
 
+namespace {
+
+// Updates are walked as what names their rows and what is added lie in memory.
+node_id in_memory_order(graph& g, node_id n) {
+  const std::vector<node_id> loops = loops_of(g, n, no_node);
+  if (is_folded_in_order(g, n) || keeps_several(g, n) || loops == bound_indices(g, n)) return n;
+  return intern_reduce(g, monoid_of(g, n), g.type(n), g.arg(n, 0), g.arg(n, 1), loops);
+}
+
+}  // namespace
+
 bool take_scatter(const context& c, stage& s) {
   const auto& [g, known, before] = c;
   for (const node_id n : reductions_in(g, s.body)) {
@@ -257,6 +269,7 @@ bool take_scatter(const context& c, stage& s) {
     if (n != s.body && !has_closed_ranges(g, n)) continue;  // no array holds its values: it stays a loop
     node_id simpler = normal == n ? solved(g, n) : normal;
     if (simpler == n) simpler = counted(g, n);
+    if (simpler == n) simpler = in_memory_order(g, n);
     if (simpler == n) simpler = nested(g, n, form);
     if (simpler != n) {
       replace_in(g, s, n, simpler);
