@@ -104,8 +104,8 @@ class work {
     const bool varies = g_.free[n].meets(bound_);
     const bool laned = lane != no_node && g_.free[n].has(g_.ordinal(lane));
     if (!varies) {
-      const bool in_mask_register = g_.type(n) == element::boolean && known_.call().vectors->mask_registers;
-      if (laned && !in_mask_register) add_item(item::flow::kept, n, g_.free[n], lane, 1);
+      // Masks have registers of their own, or are gone in the middle of a loop, see partition_loops.hpp.
+      if (laned && g_.type(n) != element::boolean) add_item(item::flow::kept, n, g_.free[n], lane, 1);
       return;
     }
     if (kind == op::load) {
@@ -119,7 +119,19 @@ class work {
       add_item(item::flow::arithmetic, n, g_.free[n], lane,
                cost == op_cost::few ? 1 : cost == op_cost::division ? cost_of_division : cost_of_function);
     }
-    for (int k = kind == op::load ? 1 : 0; k < g_[n].count; ++k) walk(g_.arg(n, k), lane);
+    if (kind == op::load) return place(n, lane);
+    for (int k = 0; k < g_[n].count; ++k) walk(g_.arg(n, k), lane);
+  }
+  // A place is an address, in scalars, and what that is loaded from; of lanes that data names each has one.
+  void place(node_id load, node_id lane) {
+    for (int k = 1; k < g_[load].count; ++k) {
+      const node_id at = g_.arg(load, k);
+      if (lane != no_node && uses(g_, at, lane) && !split_affine(g_, at, lane).affine) {
+        walk(at, lane);
+        continue;
+      }
+      for (const node_id n : loads_in(g_, at)) walk(n, lane);
+    }
   }
   static op_cost row_of(op kind) { return row(kind).cost; }
   void add_item(item::flow what, node_id n, const index_set& depends, node_id lane, double cost) {
