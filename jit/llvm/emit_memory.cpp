@@ -14,6 +14,8 @@ namespace {
 
 using target::line_bytes;
 
+constexpr int zero_bytes = 64;  // of the slots that masked-off accesses go to
+
 // Everything that the runtime wrote before the call stays as it is during it.
 LoadInst* load_fact(builder& b, Type* type, Value* base, std::uint64_t offset) {
   LoadInst* load = b.CreateLoad(type, b.CreateConstGEP1_64(b.getInt8Ty(), base, offset));
@@ -69,6 +71,20 @@ buffer_facts& facts_of(function_emitter& f, std::int32_t id) {
 
 namespace {
 
+// Where the elements of an input end that lie one after the other; where they begin, if they don't.
+Value* end_of(function_emitter& f, std::int32_t id) {
+  buffer_facts& facts = facts_of(f, id);
+  if (facts.end || facts.extents.empty()) return facts.end;
+  builder b(f.prologue, InstSimplifyFolder(f.m.module.getDataLayout()));
+  Value *dense = b.getTrue(), *size = b.getInt64(1);
+  for (std::size_t d = facts.extents.size(); d-- > 0;) {
+    dense = b.CreateAnd(dense, b.CreateICmpEQ(facts.strides[d], size));
+    size = b.CreateMul(size, facts.extents[d]);
+  }
+  Type* const element = stored_type(b.getContext(), f.buffer(id).type);
+  return facts.end = b.CreateGEP(element, facts.data, b.CreateSelect(dense, size, b.getInt64(0)));
+}
+
 // One load or store: its element type in memory, its lanes (0: one element), what masks it.
 struct place {
   Type* element;
@@ -85,7 +101,8 @@ struct place {
   Value* scale = nullptr;
   Value* stride = nullptr;   // lane k is k of it further; null: not so
   Value* address = nullptr;  // a pointer, or a vector of them: see addresses
-  Value *position = nullptr, *extent = nullptr;  // of a contiguous load from an input, in its last dimension
+  Value* end = nullptr;     // of a contiguous load from an input: see buffer_facts
+  Value* when = nullptr;  // of a load: else zeros are loaded
 };
 
 bool are_lanes(const function_emitter& f, ir::value subscript) {
@@ -115,8 +132,7 @@ void find(function_emitter& f, std::int32_t id, const std::vector<ir::value>& su
   }
   if (p.how == ir::access::strided) p.offsets = nullptr, p.stride = facts.strides.back();
   if (p.how != ir::access::contiguous || f.buffer(id).where != ir::role::input) return;
-  p.position = f.values[static_cast<std::size_t>(subscripts.back())];
-  p.extent = facts.extents.back();
+  p.end = end_of(f, id);
 }
 Value* addresses(function_emitter& f, const place& p) {
   auto& b = f.build;
@@ -146,7 +162,7 @@ place place_of(function_emitter& f, std::int32_t id, const std::vector<ir::value
 
 Value* slot(function_emitter& f, Value*& which, bool zeros) {
   if (which) return which;
-  Type* const line = ArrayType::get(f.build.getInt64Ty(), 8);
+  Type* const line = ArrayType::get(f.build.getInt64Ty(), zero_bytes / 8);
   AllocaInst* made = f.stack_slot(line, zeros ? "zeros" : "sink");
   if (zeros) new StoreInst(Constant::getNullValue(line), made, f.prologue);
   return which = made;
@@ -187,30 +203,40 @@ lane_access by_lane(function_emitter& f, const place& p, Value* instead) {
           .count = f.tail_count, .instead = instead};
 }
 
-// Rows that end where data says are mostly followed by others. Masked loads wait for the stores before them, where
-// masks have no registers; what follows is loaded too.
-bool goes_on(const function_emitter& f, const place& p) {
-  return f.ends_by_data && p.position != nullptr && !f.m.target.vectors.mask_registers;
+// Masked loads wait for the stores before them, where masks have no registers: what follows the lanes of a tail is
+// loaded too, if it is of the tensor.
+bool loads_on(const function_emitter& f, const place& p) {
+  return p.prefix && p.end != nullptr && !f.m.target.vectors.mask_registers;
 }
 
-Value* load_prefix(function_emitter& f, const place& p, Type* type, Align align) {
+Value* masked_contiguous(function_emitter& f, const place& p, Type* type, Align align) {
   auto& b = f.build;
-  Value* const zero = Constant::getNullValue(type);
-  const auto first = [&]() -> Value* {
-    if (masks_natively(f, p)) return masked_load(f, type, p.address, align, p.mask);
-    if (masks_pairs(f, p.bytes, p.lanes)) return load_pairs(f, type, p.address, align, f.tail_count);
-    AllocaInst* copy = f.stack_slot(type, "copy");
-    b.CreateStore(zero, copy);
-    b.CreateMemCpy(copy, Align(64), p.address, align,
-                   b.CreateMul(f.tail_count, b.getInt64(static_cast<std::uint64_t>(p.bytes))));
-    return b.CreateLoad(type, copy);
-  };
-  if (!goes_on(f, p)) return first();
-  Value* const end = b.CreateAdd(p.position, b.getInt64(static_cast<std::uint64_t>(p.lanes)));
+  if (masks_natively(f, p)) {
+    // A masked load of no lane takes as long as a page fault where there is no page: it goes where there is one.
+    Value* at = p.address;
+    if (!p.prefix) at = b.CreateSelect(any_lane(b, p.mask), at, slot(f, f.zero_slot, true));
+    return masked_load(f, type, at, align, p.mask);
+  }
+  if (!p.prefix) return b.CreateMaskedGather(type, addresses_or(f, p, slot(f, f.zero_slot, true)), align);
+  if (masks_pairs(f, p.bytes, p.lanes)) return load_pairs(f, type, p.address, align, f.tail_count);
+  AllocaInst* copy = f.stack_slot(type, "copy");
+  b.CreateStore(Constant::getNullValue(type), copy);
+  b.CreateMemCpy(copy, Align(64), p.address, align,
+                 b.CreateMul(f.tail_count, b.getInt64(static_cast<std::uint64_t>(p.bytes))));
+  return b.CreateLoad(type, copy);
+}
+
+Value* load_contiguous(function_emitter& f, const place& p, Type* type, Align align) {
+  auto& b = f.build;
+  if (!p.mask) return b.CreateAlignedLoad(type, p.address, align);
+  const auto masked = [&] { return std::vector{masked_contiguous(f, p, type, align)}; };
+  if (!loads_on(f, p)) return masked().front();
+  Value* const last = b.CreateGEP(p.element, p.address, b.getInt64(static_cast<std::uint64_t>(p.lanes)));
   const auto whole = [&] {
-    return std::vector{b.CreateSelect(p.mask, b.CreateAlignedLoad(type, p.address, align), zero)};
+    Value* const all = b.CreateAlignedLoad(type, p.address, align);
+    return std::vector<Value*>{b.CreateSelect(p.mask, all, Constant::getNullValue(type))};
   };
-  return emit_either(f, b.CreateICmpSLE(end, p.extent), whole, [&] { return std::vector{first()}; }).front();
+  return emit_either(f, b.CreateICmpULE(last, p.end), whole, masked).front();
 }
 
 // Integers that a subscript's lanes were loaded from, one after the other, and that nothing writes before the lanes are
@@ -248,27 +274,19 @@ Value* load_bits(function_emitter& f, place p) {
   }
   if (goes_by_lane(f, p)) return load_by_lane(f, by_lane(f, p, slot(f, f.zero_slot, true)));
   p.address = addresses(f, p);
+  if (p.when) p.address = b.CreateSelect(p.when, p.address, slot(f, f.zero_slot, true));
   const Align align(static_cast<std::uint64_t>(p.bytes));
   Type* const type = widen(p.element, p.lanes);
   if (!p.lanes)
     return b.CreateAlignedLoad(type, p.mask ? addresses_or(f, p, slot(f, f.zero_slot, true)) : p.address, align);
   if (p.how == ir::access::deinterleaved && !may_deinterleave(f, p.apart, p.bytes, p.mask != nullptr))
     p.address = deinterleaved_addresses(f, p);
-  Value* zero = Constant::getNullValue(type);
   if (p.how == ir::access::deinterleaved && may_deinterleave(f, p.apart, p.bytes, p.mask != nullptr))
     return emit_deinterleaved(f, p.apart, p.element, p.bytes, p.address, p.mask);
-  if (p.how == ir::access::contiguous) {
-    if (!p.mask) return b.CreateAlignedLoad(type, p.address, align);
-    if (p.prefix && (goes_on(f, p) || !masks_natively(f, p))) return load_prefix(f, p, type, align);
-    if (masks_natively(f, p)) {
-      // A masked load of no lane takes as long as a page fault where there is no page: it goes where there is one.
-      if (!p.prefix) p.address = b.CreateSelect(any_lane(b, p.mask), p.address, slot(f, f.zero_slot, true));
-      return masked_load(f, type, p.address, align, p.mask);
-    }
-  }
+  if (p.how == ir::access::contiguous) return load_contiguous(f, p, type, align);
   if (!p.mask) return b.CreateMaskedGather(type, p.address, align);
-  if (p.how != ir::access::contiguous && p.bytes >= 4 && f.m.target.vectors.mask_registers)
-    return b.CreateMaskedGather(type, p.address, align, p.mask, zero);
+  if (p.bytes >= 4 && f.m.target.vectors.mask_registers)
+    return b.CreateMaskedGather(type, p.address, align, p.mask, Constant::getNullValue(type));
   return b.CreateMaskedGather(type, addresses_or(f, p, slot(f, f.zero_slot, true)), align);
 }
 
@@ -378,8 +396,13 @@ Value* buffer_extent(function_emitter& f, std::int32_t b, int dimension) {
 Value* emit_load(function_emitter& f, const ir::instruction& i) {
   if (f.group && i.how == ir::access::transposed)
     return from_memory(f, f.buffer(i.target).type, emit_transposed_load(f, i));
-  place p = place_of(f, i.target, i.args, i.how, i.mask);
+  // One condition of all lanes masks none of them, where masks have no registers.
+  const bool whole = i.mask != ir::none && i.how == ir::access::contiguous && !f.instruction(i.mask).vector &&
+                     !f.m.target.vectors.mask_registers &&
+                     f.lanes * row(f.buffer(i.target).type).bytes <= zero_bytes;
+  place p = place_of(f, i.target, i.args, i.how, whole ? ir::none : i.mask);
   p.apart = i.apart;
+  if (whole) p.when = f.values[static_cast<std::size_t>(i.mask)];
   return from_memory(f, f.buffer(i.target).type, load_bits(f, p));
 }
 

@@ -130,11 +130,8 @@ void emit_masked(function_emitter& f, const ir::statement& s, Value* counter, Va
   f.lanes = lanes;
   f.tail_count = count;
   f.tail_mask = first_lanes(f, count, lanes);
-  const ir::opcode end = f.instruction(s.high).code;
-  f.ends_by_data = end != ir::opcode::constant && end != ir::opcode::extent;
   set_counter(f, s, counter);
   f.tail_count = f.tail_mask = nullptr;
-  f.ends_by_data = false;
   f.lanes = f.whole_lanes;
 }
 

@@ -58,6 +58,7 @@ struct cell {
 
 struct buffer_facts {
   llvm::Value* data = nullptr;
+  llvm::Value* end = nullptr;  // of an input's elements, once it was asked for
   std::vector<llvm::Value*> extents, strides;
 };
 
@@ -109,7 +110,6 @@ struct function_emitter {
   bool size_optimised = false;        // it has no body without a mask
   llvm::Value* tail_mask = nullptr;   // <lanes x i1>; null in the main loop
   llvm::Value* tail_count = nullptr;  // i64, 1 to lanes
-  bool ends_by_data = false;          // the loop of the tail: not at an extent
 
   column_group group;
 

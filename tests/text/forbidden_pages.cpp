@@ -99,5 +99,29 @@ TEST(forbidden_pages, ends_of_slices) {
   }
 }
 
+// Rows of a view that lie apart end there, too.
+TEST(forbidden_pages, ends_of_rows) {
+  const text_program program("input x: f32[?, ?]\ny(t, f) = 2 * x(t, f)\nz(t) = sum(f, x(t, f))\noutput y\noutput z");
+  for (std::int64_t n = 1; n < 40; ++n)
+    for (const std::int64_t apart : {n, n + 3}) {
+      const auto size = static_cast<std::size_t>(2 * apart + n);
+      const flush<float> x(size);
+      for (std::size_t k = 0; k < size; ++k) x.data()[k] = static_cast<float>(k);
+      const std::int64_t extents[] = {3, n}, strides[] = {apart, 1};
+      const auto found = program({{"x", view<const float, 2>(x.data(), extents, strides)}});
+      const auto y = found[0].as<const float, 2>();
+      const auto z = found[1].as<const float, 1>();
+      for (std::int64_t t = 0; t < 3; ++t) {
+        double sum = 0;
+        for (std::int64_t f = 0; f < n; ++f) {
+          const auto at = static_cast<double>(t * apart + f);
+          EXPECT_EQ(static_cast<double>(y(t, f)), 2 * at) << n << ", row " << t;
+          sum += at;
+        }
+        EXPECT_EQ(static_cast<double>(z(t)), sum) << n << ", row " << t;
+      }
+    }
+}
+
 }  // namespace
 }  // namespace sheaf::test
