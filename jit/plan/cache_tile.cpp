@@ -20,7 +20,7 @@ void choose(graph& g, const facts& known, program_plan& plan, kernel_plan& k) {
   if (!far) {
     amount bytes = 0;
     for (const node_id n : c.packed) bytes += known.trips(c.walk) * known.trips(s.vector) * row(g.type(n)).bytes;
-    if (known.trips(c.rows) < least_rows || bytes <= known.call().on.second_cache) return;
+    if (known.trips(c.rows) < least_rows || bytes <= least_bytes) return;
   }
   k.cache = std::move(c);
 }
