@@ -13,7 +13,7 @@
 #include <sheaf/dsl/passes/keyed_adjoint.hpp>
 #include <sheaf/dsl/passes/monoid_derivative.hpp>
 #include <sheaf/dsl/passes/rule_of_gradient.hpp>
-#include <sheaf/dsl/passes/running_derivative.hpp>
+#include <sheaf/dsl/passes/running_states.hpp>
 #include <sheaf/dsl/passes/sweep.hpp>
 
 namespace sheaf::inline v0_1 {
@@ -301,7 +301,7 @@ class differentiation {
     const bool powers = may_be_powers && !marks_.depends(terms.centre);
     if (!chains && !folds && !extremum && !may_be_powers && kind != monoid::prod) return false;
     const node_id keyed = may_be_powers ? terms.value : body;
-    const derivative::running r = derivative::running_of(g_, n, keyed, dy);
+    const derivative::running r = derivative::running_of(g_, n, keyed, g_.free[dy]);
     if (r.over == no_node) return false;
     shared_.alone = true;  // for by another x a power may be none
     if (may_be_powers && !powers) return false;
@@ -309,7 +309,7 @@ class differentiation {
     const bool own_place = r.shift == (r.backward ? 0 : 1);
     if (own_place && (extremum || powers)) return false;
     // Elements are asked for that a later result met, which was computed only where its cotangent says.
-    const bool fails = !chains && may_fail(g_, substitute(g_, keyed, r.bound, r.place));
+    const bool fails = !chains && !derivative::known_inside(g_, substitute(g_, keyed, r.bound, r.place));
     if (fails && !is_true(g_, guards::support(g_, dy))) return false;
     derivative::running_adjoint of(g_, n, r);
     flat<node_id> parts;
@@ -320,15 +320,33 @@ class differentiation {
                  : extremum ? of.of_extremum(dy)
                  : folds    ? of.of_fold(dy)
                             : of.of_product(dy));
-    place_ = of.meets();
+    give_at(of.meets(), r, keyed, parts);
+    return true;
+  }
+  // The same of a fold of tuples, for the cotangents of all of its values.
+  constexpr bool visit_states(node_id n, const flat<node_id>& cotangents, node_id any) {
+    const node_id body = g_.arg(n, 0);
+    if (g_.kind(body) != op::tuple || own_row_of(g_, monoid_of(g_, n)).adjoint != no_node) return false;
+    const derivative::running r = derivative::running_of(g_, n, body, g_.free[any]);
+    if (r.over == no_node) return false;
+    const bool fails = !derivative::known_inside(g_, substitute(g_, body, r.bound, r.place));
+    if (fails && !is_true(g_, guards::support(g_, any))) return false;
+    flat<bool> waits;
+    for (int k = 0; k < g_[body].count; ++k) waits.push(marks_.is_waiting(g_.arg(body, k)));
+    derivative::running_states of(g_, n, r, cotangents, waits);
+    if (of.too_many_together()) return false;
+    give_at(of.meets(), r, body, of());
+    return true;
+  }
+  constexpr void give_at(node_id place, const derivative::running& r, node_id element, const flat<node_id>& parts) {
+    place_ = place;
     for (int k = 0; k < parts.size(); ++k) {
-      const node_id value = chains ? g_.arg(body, k) : keyed;
+      const node_id value = g_.kind(element) == op::tuple ? g_.arg(element, k) : element;
       index_set context = g_.free.items[value];
       context.insert(g_.ordinal(r.bound));
       accumulate(value, parts[k], context);
     }
     place_ = no_node;
-    return true;
   }
 
   // All values of one state at once, at the first of their nodes: what reads any of them has been visited by then.
@@ -349,6 +367,7 @@ class differentiation {
     if (any == no_node) return;
     const bool one = cotangents.size() == 1 || (derivative::is_chain(g_, monoid_of(g_, n)) && cotangents[0] == no_node);
     if (one && visit_running(list[list.size() - 1], cotangents[cotangents.size() - 1])) return;
+    if (visit_states(n, cotangents, any)) return;
     const flat<node_id> parts = derivative::of_element(g_, n, cotangents);
     const node_id where = guards::anywhere(g_, any);
     index_set bound;
