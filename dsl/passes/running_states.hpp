@@ -57,6 +57,12 @@ class running_states : public running_places {
         any = true;
       }
     }
+    for (int i = 0; i < width_; ++i) {
+      int readers = 0;
+      for (int k = 0; k < width_; ++k)
+        if (by_element_[at(i, k)] != no_node) ++readers;
+      if (readers > 1) (void)later(i);
+    }
     flat<node_id> list;
     for (int k = 0; k < width_; ++k) list.push(of_element(k));
     return list;
