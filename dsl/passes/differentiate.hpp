@@ -15,6 +15,7 @@
 #include <sheaf/dsl/passes/rule_of_gradient.hpp>
 #include <sheaf/dsl/passes/running_states.hpp>
 #include <sheaf/dsl/passes/sweep.hpp>
+#include <sheaf/dsl/passes/unique_names.hpp>
 
 namespace sheaf::inline v0_1 {
 
@@ -70,23 +71,13 @@ class differentiation {
       if (g_.kind(n) != op::load || g_.arg(n, 0) != x_ || g_.kind(g_.arg(n, 1 + d)) != op::index) continue;
       name = index_name(g_, g_.arg(n, 1 + d));
     }
-    if (name == no_node) name = unused_letter();
+    if (name == no_node) name = unused_letter(g_);
     for (int serial = 0;; ++serial) {
       const node_id idx = index(g_, name, serial, integer(g_, 0), extent(g_, x_, d));
       bool taken = false;
       for (const node_id other : outputs_) taken = taken || g_[other].attribute == g_[idx].attribute;
       if (!taken) return idx;
     }
-  }
-  constexpr name_id unused_letter() {
-    const char letters[] = "ijklpqrsuvw";
-    for (int l = 0; l < 11; ++l) {
-      const name_id name = g_.name(letters + l, 1);
-      bool used = false;
-      for (const node_id idx : g_.indices) used = used || index_name(g_, idx) == name;
-      if (!used) return name;
-    }
-    return g_.name("o", 1);
   }
   constexpr node_id renamed_output(node_id seed) {
     for (int d = 0; d < outputs_.size(); ++d) seed = substitute(g_, seed, g_.arg(y_, 1 + d), outputs_[d]);
@@ -325,12 +316,9 @@ class differentiation {
   }
   // The same of a fold of tuples, for the cotangents of all of its values.
   constexpr bool visit_states(node_id n, const flat<node_id>& cotangents, node_id any) {
-    const node_id body = g_.arg(n, 0);
-    if (g_.kind(body) != op::tuple || own_row_of(g_, monoid_of(g_, n)).adjoint != no_node) return false;
-    const derivative::running r = derivative::running_of(g_, n, body, g_.free[any]);
+    const derivative::running r = derivative::running_of_states(g_, n, any);
     if (r.over == no_node) return false;
-    const bool fails = !derivative::known_inside(g_, substitute(g_, body, r.bound, r.place));
-    if (fails && !is_true(g_, guards::support(g_, any))) return false;
+    const node_id body = g_.arg(n, 0);
     flat<bool> waits;
     for (int k = 0; k < g_[body].count; ++k) waits.push(marks_.is_waiting(g_.arg(body, k)));
     derivative::running_states of(g_, n, r, cotangents, waits);

@@ -12,6 +12,15 @@ namespace sheaf::inline v0_1 {
 
 namespace derivative {
 
+// any: the cotangents of n's values, added up.
+constexpr running running_of_states(graph& g, node_id n, node_id any) {
+  if (!folds_tuple(g, n) || own_row_of(g, monoid_of(g, n)).adjoint != no_node) return {};
+  const running r = running_of(g, n, g.arg(n, 0), g.free[any]);
+  // Elements are asked for that a later result met, which was computed only where its cotangent says.
+  const bool fails = r.over != no_node && !known_inside(g, substitute(g, g.arg(n, 0), r.bound, r.place));
+  return fails && !is_true(g, guards::support(g, any)) ? running{} : r;
+}
+
 class running_states : public running_places {
  public:
   // More values that are made of each other are left to the folds before and after each element.
