@@ -13,8 +13,9 @@
 #include <sheaf/dsl/passes/keyed_adjoint.hpp>
 #include <sheaf/dsl/passes/monoid_derivative.hpp>
 #include <sheaf/dsl/passes/rule_of_gradient.hpp>
-#include <sheaf/dsl/passes/running_derivative.hpp>
+#include <sheaf/dsl/passes/running_states.hpp>
 #include <sheaf/dsl/passes/sweep.hpp>
+#include <sheaf/dsl/passes/unique_names.hpp>
 
 namespace sheaf::inline v0_1 {
 
@@ -70,23 +71,13 @@ class differentiation {
       if (g_.kind(n) != op::load || g_.arg(n, 0) != x_ || g_.kind(g_.arg(n, 1 + d)) != op::index) continue;
       name = index_name(g_, g_.arg(n, 1 + d));
     }
-    if (name == no_node) name = unused_letter();
+    if (name == no_node) name = unused_letter(g_);
     for (int serial = 0;; ++serial) {
       const node_id idx = index(g_, name, serial, integer(g_, 0), extent(g_, x_, d));
       bool taken = false;
       for (const node_id other : outputs_) taken = taken || g_[other].attribute == g_[idx].attribute;
       if (!taken) return idx;
     }
-  }
-  constexpr name_id unused_letter() {
-    const char letters[] = "ijklpqrsuvw";
-    for (int l = 0; l < 11; ++l) {
-      const name_id name = g_.name(letters + l, 1);
-      bool used = false;
-      for (const node_id idx : g_.indices) used = used || index_name(g_, idx) == name;
-      if (!used) return name;
-    }
-    return g_.name("o", 1);
   }
   constexpr node_id renamed_output(node_id seed) {
     for (int d = 0; d < outputs_.size(); ++d) seed = substitute(g_, seed, g_.arg(y_, 1 + d), outputs_[d]);
@@ -301,7 +292,7 @@ class differentiation {
     const bool powers = may_be_powers && !marks_.depends(terms.centre);
     if (!chains && !folds && !extremum && !may_be_powers && kind != monoid::prod) return false;
     const node_id keyed = may_be_powers ? terms.value : body;
-    const derivative::running r = derivative::running_of(g_, n, keyed, dy);
+    const derivative::running r = derivative::running_of(g_, n, keyed, g_.free[dy]);
     if (r.over == no_node) return false;
     shared_.alone = true;  // for by another x a power may be none
     if (may_be_powers && !powers) return false;
@@ -309,7 +300,7 @@ class differentiation {
     const bool own_place = r.shift == (r.backward ? 0 : 1);
     if (own_place && (extremum || powers)) return false;
     // Elements are asked for that a later result met, which was computed only where its cotangent says.
-    const bool fails = !chains && may_fail(g_, substitute(g_, keyed, r.bound, r.place));
+    const bool fails = !chains && !derivative::known_inside(g_, substitute(g_, keyed, r.bound, r.place));
     if (fails && !is_true(g_, guards::support(g_, dy))) return false;
     derivative::running_adjoint of(g_, n, r);
     flat<node_id> parts;
@@ -320,15 +311,30 @@ class differentiation {
                  : extremum ? of.of_extremum(dy)
                  : folds    ? of.of_fold(dy)
                             : of.of_product(dy));
-    place_ = of.meets();
+    give_at(of.meets(), r, keyed, parts);
+    return true;
+  }
+  // The same of a fold of tuples, for the cotangents of all of its values.
+  constexpr bool visit_states(node_id n, const flat<node_id>& cotangents, node_id any) {
+    const derivative::running r = derivative::running_of_states(g_, n, any);
+    if (r.over == no_node) return false;
+    const node_id body = g_.arg(n, 0);
+    flat<bool> waits;
+    for (int k = 0; k < g_[body].count; ++k) waits.push(marks_.is_waiting(g_.arg(body, k)));
+    derivative::running_states of(g_, n, r, cotangents, waits);
+    if (of.too_many_together()) return false;
+    give_at(of.meets(), r, body, of());
+    return true;
+  }
+  constexpr void give_at(node_id place, const derivative::running& r, node_id element, const flat<node_id>& parts) {
+    place_ = place;
     for (int k = 0; k < parts.size(); ++k) {
-      const node_id value = chains ? g_.arg(body, k) : keyed;
+      const node_id value = g_.kind(element) == op::tuple ? g_.arg(element, k) : element;
       index_set context = g_.free.items[value];
       context.insert(g_.ordinal(r.bound));
       accumulate(value, parts[k], context);
     }
     place_ = no_node;
-    return true;
   }
 
   // All values of one state at once, at the first of their nodes: what reads any of them has been visited by then.
@@ -349,6 +355,7 @@ class differentiation {
     if (any == no_node) return;
     const bool one = cotangents.size() == 1 || (derivative::is_chain(g_, monoid_of(g_, n)) && cotangents[0] == no_node);
     if (one && visit_running(list[list.size() - 1], cotangents[cotangents.size() - 1])) return;
+    if (visit_states(n, cotangents, any)) return;
     const flat<node_id> parts = derivative::of_element(g_, n, cotangents);
     const node_id where = guards::anywhere(g_, any);
     index_set bound;

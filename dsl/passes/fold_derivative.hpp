@@ -11,16 +11,19 @@ namespace sheaf::inline v0_1 {
 
 namespace derivative {
 
-// A combination backward, in its operands: those of both states, then the cotangents of what they become.
+// A combination backward, in its operands: those of both states, then the cotangents of what they become. Of all of its
+// values, or of one.
 class combination_adjoint {
  public:
-  constexpr combination_adjoint(graph& g, monoid first) : g_(g), first_(first), width_(own_row_of(g, first).width) {
+  constexpr combination_adjoint(graph& g, monoid first, int only = -1)
+      : g_(g), first_(first), width_(own_row_of(g, first).width) {
     flat<node_id> values, adjoint;
     one_sided of(g, width_);
     for (int k = 0; k < width_; ++k) values.push(of(own_row_of(g, sibling(g, first, k)).combine));
     const int size = g.size();
     adjoint.resize(size, no_node);
     for (int k = 0; k < width_; ++k) {
+      if (only >= 0 && k != only) continue;
       const element type = own_row_of(g, sibling(g, first, k)).type;
       if (is_floating(type)) add(adjoint[values[k]], g.intern(op::operand, type, 2 * width_ + k, nullptr, 0));
     }

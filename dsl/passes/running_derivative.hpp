@@ -25,26 +25,76 @@ constexpr node_id product_or_zero(graph& g, node_id a, node_id b) {
   return make(g, op::mul, left, right);
 }
 
-// The monoid of maps h -> b + a * h, in f64; the value of a fold is what becomes of 0. Backward, the last is applied
+// The monoid of maps h -> b + A * h of `size` values, in f64: A row by row, then b. Backward, the last is applied
 // first.
-constexpr monoid chain(graph& g, bool backward) {
+constexpr flat<own_monoid_row> rows_of_maps(graph& g, int size, bool backward) {
   const element type = element::f64;
-  flat<node_id> v;
-  for (int k = 0; k < 4; ++k) v.push(g.intern(op::operand, type, k, nullptr, 0));
-  const int first = backward ? 2 : 0, then = backward ? 0 : 2;
-  const node_id slope = product_or_zero(g, v[then], v[first]);
-  const node_id value = make(g, op::add, v[then + 1], product_or_zero(g, v[then], v[first + 1]));
-  for (int k = 0; k + 1 < g.monoids.size(); ++k)
-    if (g.monoids[k].combine == slope && g.monoids[k + 1].combine == value && g.monoids[k].adjoint == no_node)
-      return own_kind(k + 1);
-  const name_id name = backward ? g.name("chain_back", 10) : g.name("chain", 5);
-  g.monoids.push({name, type, number(g, type, 1), slope, no_node, 0, 2, true});
-  return own_kind(g.monoids.push({name, type, number(g, type, 0), value, no_node, 1, 2, true}));
+  const int square = size * size, width = square + size;
+  const auto operand = [&](bool then, int k) {
+    return g.intern(op::operand, type, (then != backward ? width : 0) + k, nullptr, 0);
+  };
+  // Of row i of what is applied last, by a column of the other.
+  const auto product = [&](int i, int first, int step) {
+    node_id sum = no_node;
+    for (int m = 0; m < size; ++m) {
+      const node_id part = product_or_zero(g, operand(true, i * size + m), operand(false, first + m * step));
+      sum = sum == no_node ? part : make(g, op::add, sum, part);
+    }
+    return sum;
+  };
+  flat<char> text;
+  for (const char c : {'c', 'h', 'a', 'i', 'n'}) text.push(c);
+  if (size > 1) text.push(static_cast<char>('0' + size));
+  for (const char c : {'_', 'b', 'a', 'c', 'k'})
+    if (backward) text.push(c);
+  const name_id name = g.name(text.data(), text.size());
+  flat<own_monoid_row> rows;
+  for (int k = 0; k < square; ++k) {
+    const node_id unit = number(g, type, k / size == k % size ? 1 : 0);
+    rows.push({name, type, unit, product(k / size, k % size, size), no_node, k, width, true});
+  }
+  for (int k = 0; k < size; ++k) {
+    const node_id value = make(g, op::add, operand(true, square + k), product(k, square, 1));
+    rows.push({name, type, number(g, type, 0), value, no_node, square + k, width, true});
+  }
+  return rows;
 }
+// Where such rows stand in the graph; -1: nowhere.
+constexpr int place_of(const graph& g, const flat<own_monoid_row>& rows) {
+  for (int first = 0; first + rows.size() <= g.monoids.size(); ++first) {
+    bool same = true;
+    for (int k = 0; same && k < rows.size(); ++k) {
+      const own_monoid_row& m = g.monoids[first + k];
+      same = m.combine == rows[k].combine && m.identity == rows[k].identity && m.adjoint == no_node &&
+             m.component == k && m.width == rows.size() && m.in_order;
+    }
+    if (same) return first;
+  }
+  return -1;
+}
+constexpr monoid maps(graph& g, int size, bool backward) {
+  const flat<own_monoid_row> rows = rows_of_maps(g, size, backward);
+  int first = place_of(g, rows);
+  if (first < 0) {
+    first = g.monoids.size();
+    for (int k = 0; k < rows.size(); ++k) g.monoids.push(rows[k]);
+  }
+  return own_kind(first);
+}
+// How many values are mapped; 0: it is no such monoid.
+constexpr int size_of_maps(graph& g, monoid kind, bool backward) {
+  const int width = own_row_of(g, kind).width;
+  for (int size = 1; size * size + size <= width; ++size)
+    if (size * size + size == width)
+      return place_of(g, rows_of_maps(g, size, backward)) == own_number(sibling(g, kind, 0)) ? size : 0;
+  return 0;
+}
+
+// Of one value; that of a fold is what becomes of 0.
+constexpr monoid chain(graph& g, bool backward) { return sibling(g, maps(g, 1, backward), 1); }
 constexpr bool is_chain(graph& g, monoid kind) {
   if (!is_own(kind) || own_row_of(g, kind).width != 2) return false;
-  const monoid value = sibling(g, kind, 1);
-  return value == chain(g, false) || value == chain(g, true);
+  return size_of_maps(g, kind, false) > 0 || size_of_maps(g, kind, true) > 0;
 }
 
 // Of a fold over s in [low, t + shift), or backward [t + shift, high).
@@ -65,7 +115,7 @@ constexpr node_id other_index(graph& g, node_id like, const index_set& taken, no
 }
 
 // value: what of the element must not depend on t.
-constexpr running running_of(graph& g, node_id n, node_id value, node_id cotangent) {
+constexpr running running_of(graph& g, node_id n, node_id value, const index_set& of_cotangent) {
   if (g[n].count != 3 || !is_true(g, g.arg(n, 1))) return {};
   const auto closed = [&](node_id e) { return g.free[e].empty() && !may_fail(g, e); };
   const node_id s = g.arg(n, 2);
@@ -81,7 +131,7 @@ constexpr running running_of(graph& g, node_id n, node_id value, node_id cotange
     const node_id first = plus(g.arg(t, 0), shift), last = plus(g.arg(t, 1), shift);
     if (!(backward ? known_less_equal(g, fixed, last) : known_less_equal(g, first, plus(fixed, 1)))) continue;
     index_set taken = g.free[g.arg(n, 0)];
-    taken |= g.free[cotangent];
+    taken |= of_cotangent;
     const node_id place =
         backward ? other_index(g, s, taken, first, fixed) : other_index(g, s, taken, fixed, plus(last, -1));
     if (g.free[substitute(g, value, s, place)].has(g.ordinal(t))) continue;
@@ -90,9 +140,28 @@ constexpr running running_of(graph& g, node_id n, node_id value, node_id cotange
   return {};
 }
 
-class running_adjoint {
+// Does what an expression loads lie inside, as its indices' ranges and what is checked of extents say?
+constexpr bool known_inside(graph& g, node_id e) {
+  if (!may_fail(g, e)) return true;
+  const op kind = g.kind(e);
+  if (kind == op::stop_gradient && g[e].count == 3) return false;
+  for (int k = kind == op::load ? 1 : 0; k < g[e].count; ++k) {
+    const node_id a = g.arg(e, k);
+    if (!known_inside(g, a)) return false;
+    if (kind == op::reduce && k > 1 && !(known_inside(g, g.arg(a, 0)) && known_inside(g, g.arg(a, 1)))) return false;
+    if (kind != op::load || is_safe_subscript(g, g.arg(e, 0), k - 1, a)) continue;
+    const node_id tensor = g.arg(e, 0), own = g.kind(tensor) == op::define ? g.arg(tensor, k) : no_node;
+    const node_id low = own == no_node ? integer(g, 0) : g.arg(own, 0);
+    const node_id high = own == no_node ? extent(g, tensor, k - 1) : g.arg(own, 1);
+    if (!is_true(g, range_condition(g, a, low, high))) return false;
+  }
+  return true;
+}
+
+// What running folds have in common: expressions at a place, in terms of it or of t.
+class running_places {
  public:
-  constexpr running_adjoint(graph& g, node_id n, const running& r) : g_(g), n_(n), r_(r) {
+  constexpr running_places(graph& g, node_id n, const running& r) : g_(g), n_(n), r_(r) {
     taken_ = g.free[g.arg(n, 0)];
     taken_.insert(g.ordinal(r.over));
     taken_.insert(g.ordinal(r.place));
@@ -100,6 +169,81 @@ class running_adjoint {
 
   // The one place of s that t meets first.
   constexpr node_id meets() { return make(g_, op::equal, r_.bound, at_place()); }
+
+ protected:
+  constexpr node_id wide(node_id e) { return cast_to(g_, element::f64, e); }
+  constexpr node_id shifted(node_id e, std::int64_t by) { return make(g_, op::add, e, integer(g_, by)); }
+  constexpr node_id at_place() { return shifted(r_.over, r_.backward ? r_.shift : r_.shift - 1); }
+  constexpr node_id t_here() { return shifted(r_.place, r_.backward ? -r_.shift : 1 - r_.shift); }
+  constexpr node_id element_here() { return substitute(g_, g_.arg(n_, 0), r_.bound, r_.place); }
+
+  constexpr node_id folded(monoid kind, node_id body, node_id low, node_id high) {
+    index_set taken = taken_;
+    taken |= g_.free[body];
+    const node_id u = other_index(g_, r_.place, taken, low, high);
+    return reduce(g_, kind, substitute(g_, body, r_.place, u), truth(g_, true), &u, 1);
+  }
+  // The fold of what n has folded before it comes to the place.
+  constexpr node_id beside(monoid kind, node_id body) {
+    const node_id fold = r_.backward ? folded(kind, body, shifted(r_.place, 1), g_.arg(r_.place, 1))
+                                     : folded(kind, body, g_.arg(r_.place, 0), r_.place);
+    return kept(fold, "before");
+  }
+  // The fold of what n folds after the place that t meets first: in t.
+  constexpr node_id after_t(monoid kind, node_id body) {
+    const node_id low = g_.arg(r_.place, 0), high = g_.arg(r_.place, 1), edge = at_place(), next = shifted(edge, 1);
+    const node_id begin = known_less_equal(g_, low, next) ? next : make(g_, op::maximum, low, next);
+    const node_id end = known_less_equal(g_, edge, high) ? edge : make(g_, op::minimum, edge, high);
+    return folded(kind, body, r_.backward ? low : begin, r_.backward ? end : high);
+  }
+  // A value with a reduction in it becomes a definition over all places: so it is computed once, and what it is made of
+  // is differentiated there. Its axes lie as those of what is folded.
+  constexpr node_id kept(node_id e, const char* name) {
+    if (!holds_reduction(g_, e)) return e;
+    flat<node_id> list, order;
+    collect_axes(g_.arg(n_, 0), g_.new_epoch(), order);
+    for (int o = 0; o < g_.indices.size(); ++o)
+      if (!order.contains(g_.indices[o])) order.push(g_.indices[o]);
+    for (const node_id axis : order) {
+      const node_id idx = axis == r_.bound ? r_.place : axis;
+      if (!g_.free[e].has(g_.ordinal(idx)) || list.contains(idx)) continue;
+      if (is_unbound(g_, idx) || !g_.free[g_.arg(idx, 0)].empty() || !g_.free[g_.arg(idx, 1)].empty()) return e;
+      if (may_fail(g_, g_.arg(idx, 0)) || may_fail(g_, g_.arg(idx, 1))) return e;
+      list.push(idx);
+    }
+    const node_id made = define(g_, g_.name(name, name_length(name)), e, list.data(), list.size());
+    return load(g_, made, list.data(), list.size());
+  }
+  constexpr void collect_axes(node_id e, std::int32_t epoch, flat<node_id>& order) {
+    if (g_.memo_epoch[e] == epoch) return;
+    g_.memo_epoch[e] = epoch;
+    const bool loads = g_.kind(e) == op::load;
+    for (int k = loads ? 1 : 0; k < g_[e].count; ++k) {
+      const node_id a = g_.arg(e, k);
+      if (g_.kind(a) == op::index && loads && !order.contains(a)) order.push(a);
+      if (g_.kind(a) != op::index) collect_axes(a, epoch, order);
+    }
+  }
+  static constexpr int name_length(const char* name) {
+    int n = 0;
+    while (name[n] != 0) ++n;
+    return n;
+  }
+  constexpr node_id in_t(node_id slope, node_id reached, node_id like) {
+    const node_id here = substitute(g_, slope, r_.place, at_place());
+    return cast_to(g_, g_.type(like), product_or_zero(g_, here, reached));
+  }
+
+  graph& g_;
+  node_id n_;
+  running r_;
+  index_set taken_;
+};
+
+class running_adjoint : public running_places {
+ public:
+  using running_places::running_places;
+
   // In terms of t: the cotangent of the element that t meets first.
   constexpr node_id of_product(node_id dy) {
     const node_id x = wide(element_here()), before = beside(monoid::prod, x);
@@ -158,24 +302,6 @@ class running_adjoint {
   }
 
  private:
-  constexpr node_id wide(node_id e) { return cast_to(g_, element::f64, e); }
-  constexpr node_id shifted(node_id e, std::int64_t by) { return make(g_, op::add, e, integer(g_, by)); }
-  constexpr node_id at_place() { return shifted(r_.over, r_.backward ? r_.shift : r_.shift - 1); }
-  constexpr node_id t_here() { return shifted(r_.place, r_.backward ? -r_.shift : 1 - r_.shift); }
-  constexpr node_id element_here() { return substitute(g_, g_.arg(n_, 0), r_.bound, r_.place); }
-
-  constexpr node_id folded(monoid kind, node_id body, node_id low, node_id high) {
-    index_set taken = taken_;
-    taken |= g_.free[body];
-    const node_id u = other_index(g_, r_.place, taken, low, high);
-    return reduce(g_, kind, substitute(g_, body, r_.place, u), truth(g_, true), &u, 1);
-  }
-  // The fold of what n has folded before it comes to the place.
-  constexpr node_id beside(monoid kind, node_id body) {
-    const node_id fold = r_.backward ? folded(kind, body, shifted(r_.place, 1), g_.arg(r_.place, 1))
-                                     : folded(kind, body, g_.arg(r_.place, 0), r_.place);
-    return kept(fold, "before");
-  }
   // In t: a chain over what n folds.
   constexpr node_id until_t(bool backward, node_id slope, node_id value) {
     flat<node_id> pair;
@@ -190,43 +316,8 @@ class running_adjoint {
     flat<node_id> pair;
     pair.push(kept(slope, "slope"));
     pair.push(kept(product_or_zero(g_, pair[0], wide(substitute(g_, dy, r_.over, t_here()))), "gain"));
-    const node_id low = g_.arg(r_.place, 0), high = g_.arg(r_.place, 1), next = shifted(at_place(), 1),
-                  edge = at_place();
-    const node_id begin = known_less_equal(g_, low, next) ? next : make(g_, op::maximum, low, next);
-    const node_id end = known_less_equal(g_, edge, high) ? edge : make(g_, op::minimum, edge, high);
-    const node_id later =
-        folded(chain(g_, !r_.backward), tuple(g_, pair), r_.backward ? low : begin, r_.backward ? end : high);
-    return make(g_, op::add, wide(dy), later);
+    return make(g_, op::add, wide(dy), after_t(chain(g_, !r_.backward), tuple(g_, pair)));
   }
-  // A value with a reduction in it becomes a definition over all places: so it is computed once, and what it is made of
-  // is differentiated there.
-  constexpr node_id kept(node_id e, const char* name) {
-    if (!holds_reduction(g_, e)) return e;
-    flat<node_id> list;
-    for (int o = 0; o < g_.indices.size(); ++o) {
-      const node_id idx = g_.indices[o];
-      if (!g_.free[e].has(o)) continue;
-      if (is_unbound(g_, idx) || !g_.free[g_.arg(idx, 0)].empty() || !g_.free[g_.arg(idx, 1)].empty()) return e;
-      if (may_fail(g_, g_.arg(idx, 0)) || may_fail(g_, g_.arg(idx, 1))) return e;
-      list.push(idx);
-    }
-    const node_id made = define(g_, g_.name(name, name_length(name)), e, list.data(), list.size());
-    return load(g_, made, list.data(), list.size());
-  }
-  static constexpr int name_length(const char* name) {
-    int n = 0;
-    while (name[n] != 0) ++n;
-    return n;
-  }
-  constexpr node_id in_t(node_id slope, node_id reached, node_id like) {
-    const node_id here = substitute(g_, slope, r_.place, at_place());
-    return cast_to(g_, g_.type(like), product_or_zero(g_, here, reached));
-  }
-
-  graph& g_;
-  node_id n_;
-  running r_;
-  index_set taken_;
 };
 
 }  // namespace derivative

@@ -15,6 +15,18 @@ struct named_copy {
   name_id called = 0;
 };
 
+// A name for an index, after none that the program has.
+constexpr name_id unused_letter(graph& g) {
+  const char letters[] = "ijklpqrsuvw";
+  for (int l = 0; l < 11; ++l) {
+    const name_id name = g.name(letters + l, 1);
+    bool used = false;
+    for (const node_id idx : g.indices) used = used || index_name(g, idx) == name;
+    if (!used) return name;
+  }
+  return g.name("o", 1);
+}
+
 class unique_names {
  public:
   constexpr unique_names(graph& g, const flat<node_id>& given, const flat<named_copy>& copies) : g_(g), kept_(g) {

@@ -161,6 +161,10 @@ constexpr node_id text_parser::axis_of(const token& t) {
   return axis;
 }
 
+// Gradients fold wider tuples than a program in C++ may: maps of several values.
+inline constexpr int widest_state =
+    derivative::running_states::most_together * (derivative::running_states::most_together + 1);
+
 constexpr void text_parser::tuple_values(flat<built>& list) {
   if (accept("tuple")) {
     const int start = at_ - 1;
@@ -168,8 +172,8 @@ constexpr void text_parser::tuple_values(flat<built>& list) {
     do list.push(failed() ? nothing_built : expression());
     while (!failed() && accept(","));
     expect(")");
-    if (!failed() && (list.size() < 2 || list.size() > 16))
-      wrong(start) << "tuple: expected 2 to 16 values, got " << list.size();
+    if (!failed() && (list.size() < 2 || list.size() > widest_state))
+      wrong(start) << "tuple: expected 2 to " << widest_state << " values, got " << list.size();
   } else {
     list.push(expression());
   }
@@ -212,7 +216,7 @@ constexpr built text_parser::fold_call(int component) {
     return nothing_built;
   }
   const flat<node_id> values = b_.adopted(parts.data(), parts.size());
-  element types[16] = {};
+  element types[widest_state] = {};
   for (int k = 0; k < m.width; ++k) types[k] = fold_type(b_.g.type(values[k]));
   const monoid first = monoid_for(which, types);
   if (failed()) return nothing_built;
@@ -230,7 +234,8 @@ constexpr built text_parser::get_call() {
   const std::int64_t k = expect_integer();
   expect(">");
   expect("(");
-  if (!failed() && k >= 16) wrong(start) << "get<" << k << ">: a tuple has at most 16 values";
+  if (!failed() && k >= widest_state)
+    wrong(start) << "get<" << k << ">: a tuple has at most " << widest_state << " values";
   if (failed()) return nothing_built;
   built value = nothing_built;
   if (at("fold")) {
@@ -251,7 +256,7 @@ constexpr monoid text_parser::monoid_for(int which, const element* types) {
   if (m.busy) wrong(at_ - 1) << "fold " << text_of(m.name).text << ": it is made of itself";
   if (failed()) return own_kind(0);
   monoids_[which].busy = true;
-  own_monoid_row rows[16];
+  own_monoid_row rows[widest_state];
   const int back = at_;
   at_ = m.identity;
   flat<built> identity;

@@ -5,6 +5,7 @@
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/factors.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/sliding.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
@@ -18,7 +19,7 @@ class separation {
 
   node_id operator()(node_id body, node_id condition, int depth = 0) {
     const node_id choice = depth < 4 ? outer_choice(body) : no_node;
-    if (choice == no_node) return without_divisor(body, condition);
+    if (choice == no_node) return without_factors(body, condition);
     const node_id test = g_.arg(choice, 0);
     node_id parts[2];
     for (int k = 0; k < 2; ++k) {
@@ -71,6 +72,21 @@ class separation {
       return true;
     }
     return false;
+  }
+  // What a sum is multiplied by is outside where the rest then is a running result or a window.
+  node_id without_factors(node_id body, node_id condition) {
+    const bool masked = g_.kind(body) == op::select && is_number(g_, g_.arg(body, 2), 0);
+    const node_id product = masked ? g_.arg(body, 1) : body;
+    std::vector<node_id> inner, outer;
+    if (monoid_of(g_, n_) == monoid::sum && is_floating(g_.type(n_)) && g_.type(n_) == g_.type(product))
+      for (const node_id e : factors_of(g_, product)) (outside(e) ? outer : inner).push_back(e);
+    if (inner.empty() || outer.empty()) return without_divisor(body, condition);
+    node_id rest = product_of(g_, inner, product);
+    if (masked) rest = make(g_, op::select, g_.arg(body, 0), rest, g_.arg(body, 2));
+    const auto list = bound_indices(g_, n_);
+    const node_id sum = intern_reduce(g_, monoid::sum, g_.type(n_), rest, condition, list);
+    if (sliding_of(g_, sum).over == no_node) return without_divisor(body, condition);
+    return where_walked(make(g_, op::mul, sum, product_of(g_, outer, product)), condition);
   }
   node_id without_divisor(node_id body, node_id condition) {
     const bool over = monoid_of(g_, n_) == monoid::sum && is_floating(g_.type(n_)) && divided(body);

@@ -81,15 +81,18 @@ bool grows_with_the_square(const row& r, const std::string& fold, const std::str
 
 struct growth : ::testing::TestWithParam<std::tuple<row, const char*, const char*>> {};
 
-TEST_P(growth, is_linear) {
-  const auto& [r, fold, asked] = GetParam();
-  if (grows_with_the_square(r, fold, asked)) GTEST_SKIP() << "a known limit";
-  const text_program p(program_of(
-      std::string("y(") + r.range + ") = " + fold + "(" + r.domain + ", " + r.element + ")", asked));
+void expect_linear(const std::string& y, const std::string& asked) {
+  const text_program p(program_of(y, asked));
   double small = time_of(p, 8192), large = time_of(p, 32768);
   // Another program beside the test may have slowed the larger one down: what grows with the square does so each time.
   for (int k = 0; k < 4 && large >= 9 * std::max(small, 1e-4); ++k) small = time_of(p, 8192), large = time_of(p, 32768);
   EXPECT_LT(large, 9 * std::max(small, 1e-4)) << small << " for 8192, " << large << " for 32768";
+}
+
+TEST_P(growth, is_linear) {
+  const auto& [r, fold, asked] = GetParam();
+  if (grows_with_the_square(r, fold, asked)) GTEST_SKIP() << "a known limit";
+  expect_linear(std::string("y(") + r.range + ") = " + fold + "(" + r.domain + ", " + r.element + ")", asked);
 }
 
 INSTANTIATE_TEST_SUITE_P(rows, growth,
@@ -99,6 +102,44 @@ INSTANTIATE_TEST_SUITE_P(rows, growth,
                          [](const auto& one) {
                            return std::string(std::get<0>(one.param).name) + "_" + std::get<1>(one.param) + "_" +
                                   std::get<2>(one.param);
+                         });
+
+// Running folds of tuples: of values that are made of themselves, of others, and of each other.
+struct tuple_row {
+  const char* name;
+  const char* monoid;
+  const char* first;  // of the fold
+  const char* element;
+};
+constexpr tuple_row tuples[] = {
+    {"affine", "affine((a, b), (c, d)) = tuple(a * c, c * b + d) identity tuple(1, 0) in_order", "get<1>(fold(affine, ",
+     "tuple(0.8 * x(t), v(t))"},
+    {"welford",
+     "welford((n, a, p), (k, b, q)) = tuple(n + k, a + (b - a) * (k / maximum(n + k, 1)), "
+     "p + q + (b - a) * (b - a) * n * (k / maximum(n + k, 1))) identity tuple(0, 0, 0)",
+     "get<2>(fold(welford, ", "tuple(1, x(t), 0)"},
+    {"scaled_sum",
+     "scaled((m, s), (k, u)) = tuple(maximum(m, k), s * exp(m - maximum(m, k)) + u * exp(k - maximum(m, k))) "
+     "identity tuple(-1e300, 0)",
+     "get<1>(fold(scaled, ", "tuple(x(t), 1)"},
+    {"complex_product", "turned((u, v), (p, q)) = tuple(u * p - v * q, u * q + v * p) identity tuple(1, 0)",
+     "get<0>(fold(turned, ", "tuple(cos(x(t)), sin(x(t)))"},
+};
+struct growth_of_tuples : ::testing::TestWithParam<std::tuple<tuple_row, bool, const char*>> {};
+
+TEST_P(growth_of_tuples, is_linear) {
+  const auto& [r, backward, asked] = GetParam();
+  const std::string range = backward ? "t.in(m, extent(x, 0)), " : "t.in(0, m + 1), ";
+  const std::string fold = r.first + range + r.element + "))";
+  expect_linear(std::string("monoid ") + r.monoid + "\ny(m.in(0, extent(x, 0))) = " + fold, asked);
+}
+
+INSTANTIATE_TEST_SUITE_P(rows, growth_of_tuples,
+                         ::testing::Combine(::testing::ValuesIn(tuples), ::testing::Bool(),
+                                            ::testing::Values("value", "gradient", "second")),
+                         [](const auto& one) {
+                           return std::string(std::get<0>(one.param).name) +
+                                  (std::get<1>(one.param) ? "_suffixes_" : "_prefixes_") + std::get<2>(one.param);
                          });
 
 }  // namespace
