@@ -80,6 +80,21 @@ bool has_far_lanes(graph& g, const facts& known, const stage& s) {
   return std::ranges::any_of(c.packed, [&](node_id n) { return any_node(g, n, far); });
 }
 
+bool packs_much(const graph& g, const facts& known, const cache_tile_form& c, node_id lane) {
+  amount bytes = 0;
+  for (const node_id n : c.packed) bytes += known.trips(c.walk) * known.trips(lane) * row(g.type(n)).bytes;
+  return all_of({{known.trips(c.rows), least_rows}, {bytes, (32 << 10) + 1}});
+}
+
+bool has_cache_tile(graph& g, const facts& known, const stage& s) {
+  if (has_far_lanes(g, known, s)) return true;
+  if (known.call().gpu || s.how != way::map || s.indices.size() != 2 || s.vector == no_node || s.loops.size() != 2 ||
+      s.loops.front() != s.parallel || s.loops.back() != s.vector || s.rows.whole != no_node || s.task.chunk != 0)
+    return false;
+  const cache_tile_form c = packed_form(g, s, s.parallel, s.vector);
+  return c.rows != no_node && bytes_of_panel(g, c, std::min(s.lanes, tuning::rows::lanes)) <= most_bytes && packs_much(g, known, c, s.vector);
+}
+
 node_id lane_of_packed(graph& g, const facts& known, const stage& s) {
   if (s.how != way::map || s.indices.size() != 2 || known.for_groups()) return no_node;
   for (const std::size_t last : {1u, 0u}) {

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include <sheaf/jit/plan/compared.hpp>
+#include <sheaf/jit/plan/products.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
@@ -192,6 +193,7 @@ std::vector<stage> stages_of(graph& g, const facts& known) {
     }
     for (stage& s : stages) s.body = put(s.body);
   }
+  store_products(g, known, stages);
   store_compared(g, known, stages);
   order(g, stages);
   return stages;
