@@ -1,8 +1,11 @@
 #include <sheaf/jit/plan/products.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
+#include <sheaf/jit/plan/bounds.hpp>
+#include <sheaf/jit/plan/factors.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
@@ -70,6 +73,10 @@ node_id product_of_several(const graph& g, const facts& known, const std::vector
 }
 
 }  // namespace
+
+bool is_small_product(const graph& g, const facts& known, node_id n) {
+  return is_worth_storing(g, known, n) && is_small(g, known, n);
+}
 
 bool is_product(const graph& g, const facts& known, node_id n, double fewest, node_id row_index) {
   if (known.call().gpu || g.kind(n) != op::reduce || monoid_of(g, n) != monoid::sum || !is_floating(g.type(n)) ||
@@ -158,6 +165,85 @@ class factor_of_rows {
   node_id lane_;
 };
 
+// A product under a mask that is of its rows or of its lanes, as of the gradient of a rectifier: the other factor meets
+// zeros instead, and all is as it was if what comes out is finite. Else it is computed again, as it stands.
+class masked_product {
+ public:
+  masked_product(const context& c, stage& s, node_id n) : c_(c), g_(c.g), s_(s), n_(n) {}
+
+  bool operator()() {
+    if (s_.when != no_node || !find_mask() || !is_plain() || !find_factor()) return false;
+    const auto bound = bound_indices(g_, n_);
+    const node_id masked = make(g_, op::select, mask_, factor_, number_like(g_, n_, 0));
+    rest_.push_back(stored(c_, masked, {"masked", without_lanes(), "a factor under the mask of a product"}));
+    const node_id whole = intern_reduce(g_, monoid::sum, g_.type(n_), product_of(g_, rest_, n_), truth(g_, true), bound);
+    const node_id fast = stored(c_, whole, {"product", s_, "a product of which a factor is 0 where it is masked"});
+    const node_id magnitude = make(g_, op::abs, fast), infinite = number_like(g_, fast, INFINITY);
+    const node_id odd = make(g_, op::logical_not, make(g_, op::less, magnitude, infinite));
+    const node_id any = intern_reduce(g_, monoid::any, element::boolean, odd, truth(g_, true),
+                                      indices_of(g_, g_.free[fast]));
+    const node_id asked = stored(c_, any, {"infinite", without_lanes(), "whether it has to be computed as it stands"});
+    const node_id slow = stored(c_, n_, {"masked_product", s_, "a masked product, if what its mask hides may be infinite"});
+    stage_behind(c_, slow).when = asked;
+    replace_in(g_, s_, n_, make(g_, op::select, asked, slow, fast));
+    return true;
+  }
+
+ private:
+  stage without_lanes() const {
+    stage like = s_;
+    like.vector = no_node;
+    return like;
+  }
+  bool find_mask() {
+    mask_ = g_.arg(n_, 1);
+    body_ = g_.arg(n_, 0);
+    if (g_.kind(body_) == op::select && is_number(g_, g_.arg(body_, 2), 0)) {
+      mask_ = conjunction(g_, mask_, g_.arg(body_, 0));
+      body_ = g_.arg(body_, 1);
+    } else if (g_.kind(body_) == op::select && is_number(g_, g_.arg(body_, 1), 0)) {
+      mask_ = conjunction(g_, mask_, make(g_, op::logical_not, g_.arg(body_, 0)));
+      body_ = g_.arg(body_, 2);
+    }
+    const bool of_terms = g_.free[mask_].meets(set_of(g_, bound_indices(g_, n_)));
+    return of_terms && g_.kind(body_) == op::mul && has_closed_ranges(g_, mask_);
+  }
+  bool is_plain() const {
+    const auto plain = [&](node_id e) {
+      return g_.kind(e) != op::reduce && (g_.kind(e) != op::load || is_inside(g_, e) || is_proven(g_, e));
+    };
+    const bool made = std::ranges::any_of(c_.before, [&](const stage& t) { return g_.arg(t.define, 0) == n_; });
+    return !made && all_nodes(g_, mask_, plain) && all_nodes(g_, body_, plain);
+  }
+  // The factors that the mask is multiplied with: of the side that it depends on.
+  bool find_factor() {
+    index_set all = g_.free[mask_];
+    all |= g_.free[body_];
+    const std::vector<node_id> factors = factors_of(g_, body_);
+    std::vector<node_id> own;
+    for (const node_id e : factors) (g_.free[e].within(g_.free[mask_]) ? own : rest_).push_back(e);
+    if (rest_.empty()) return false;
+    factor_ = product_of(g_, own, n_);
+    // No more values than of something that is loaded.
+    const index_set& of = g_.free[mask_];
+    const auto loads_all = [&](node_id e) { return g_.kind(e) == op::load && g_.free[e] == of; };
+    return any_node(g_, mask_, loads_all) || any_node(g_, factor_, loads_all);
+  }
+
+  const context c_;
+  graph& g_;
+  stage& s_;
+  const node_id n_;
+  node_id mask_ = no_node, body_ = no_node, factor_ = no_node;
+  std::vector<node_id> rest_;
+};
+
+bool take_masked(const context& c, stage& s) {
+  for (const node_id n : reductions_in(c.g, s.body))
+    if (is_worth_storing(c.g, c.known, n) && masked_product(c, s, n)()) return true;
+  return false;
+}
+
 bool take_factor(const context& c, stage& s) {
   const auto& [g, known, before] = c;
   if (s.vector == no_node) return false;
@@ -177,7 +263,7 @@ bool take_products(const context& c, stage& s) {
   const auto& [g, known, before] = c;
   if (known.call().gpu || s.how != way::map || s.indices.size() < 2) return false;
   const node_id n = product_beside_others(g, known, s);
-  if (n == no_node) return take_factor(c, s);
+  if (n == no_node) return take_masked(c, s) || take_factor(c, s);
   store_by_itself(c, s, n, "a product, beside which the stage folds more");
   return true;
 }

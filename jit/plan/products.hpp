@@ -9,6 +9,9 @@ namespace sheaf::inline v0_1::plan {
 // Is a reduction a product of at least `least` rows and columns? `row`: an index of the one or the other; none: any.
 bool is_product(const graph& g, const facts& known, node_id n, double least, node_id row = no_node);
 
+// Is it a product that is worth its tiles, and has not many more values than what is multiplied?
+bool is_small_product(const graph& g, const facts& known, node_id n);
+
 // Stores products that several stages take, if one of them has them for each of its results.
 void store_products(graph& g, const facts& known, std::vector<stage>& stages);
 
