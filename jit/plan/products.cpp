@@ -78,6 +78,16 @@ bool is_small_product(const graph& g, const facts& known, node_id n) {
   return is_worth_storing(g, known, n) && is_small(g, known, n);
 }
 
+bool is_recomputed_pair(const context& c, node_id define) {
+  return std::ranges::any_of(c.before, [&](const stage& s) {
+    if (s.define != define || s.where != place::workspace || s.made != origin::program || s.how != way::map ||
+        s.indices.size() < 2)
+      return false;
+    const std::vector<node_id> list = reductions_in(c.g, c.g.arg(define, 0));
+    return !list.empty() && std::ranges::none_of(list, [&](node_id n) { return is_small_product(c.g, c.known, n); });
+  });
+}
+
 bool is_product(const graph& g, const facts& known, node_id n, double fewest, node_id row_index) {
   if (known.call().gpu || g.kind(n) != op::reduce || monoid_of(g, n) != monoid::sum || !is_floating(g.type(n)) ||
       row(g.type(n)).bytes < 4 || is_term_by_term(g, n) || !has_closed_ranges(g, n))
@@ -132,10 +142,10 @@ node_id product_beside_others(const graph& g, const facts& known, const stage& s
 // each register of its lanes.
 class factor_of_rows {
  public:
-  factor_of_rows(const graph& g, node_id product, node_id lane)
-      : g_(g), bound_(set_of(g, bound_indices(g, product))), rows_(g.free[product]), lane_(lane) {
-    rows_.erase(g.ordinal(lane));
-    visit(g.arg(product, 0));
+  factor_of_rows(const context& c, node_id product, node_id lane)
+      : c_(c), g_(c.g), bound_(set_of(c.g, bound_indices(c.g, product))), rows_(c.g.free[product]), lane_(lane) {
+    rows_.erase(g_.ordinal(lane));
+    visit(g_.arg(product, 0));
   }
   node_id found = no_node;
 
@@ -157,9 +167,12 @@ class factor_of_rows {
     const bool computes = any_node(g_, n, [&](node_id e) {
       return is_elementwise(g_.kind(e)) && g_.kind(e) != op::cast && is_floating(g_.type(e));
     });
-    return computes && any_node(g_, n, [&](node_id e) { return g_.kind(e) == op::load && g_.free[e] == of; });
+    return computes && any_node(g_, n, [&](node_id e) {
+             return g_.kind(e) == op::load && g_.free[e] == of && !is_recomputed_pair(c_, g_.arg(e, 0));
+           });
   }
 
+  const context& c_;
   const graph& g_;
   index_set bound_, rows_;
   node_id lane_;
@@ -226,7 +239,9 @@ class masked_product {
     factor_ = product_of(g_, own, n_);
     // No more values than of something that is loaded.
     const index_set& of = g_.free[mask_];
-    const auto loads_all = [&](node_id e) { return g_.kind(e) == op::load && g_.free[e] == of; };
+    const auto loads_all = [&](node_id e) {
+      return g_.kind(e) == op::load && g_.free[e] == of && !is_recomputed_pair(c_, g_.arg(e, 0));
+    };
     return any_node(g_, mask_, loads_all) || any_node(g_, factor_, loads_all);
   }
 
@@ -249,7 +264,7 @@ bool take_factor(const context& c, stage& s) {
   if (s.vector == no_node) return false;
   for (const node_id n : reductions_in(g, s.body)) {
     if (!g.free[n].has(g.ordinal(s.vector)) || !is_worth_storing(g, known, n)) continue;
-    const node_id e = factor_of_rows(g, n, s.vector).found;
+    const node_id e = factor_of_rows(c, n, s.vector).found;
     if (e == no_node || !(known.trips(s.vector) >= least_lanes)) continue;
     store_by_itself(c, s, e, "a factor of rows, which a product would compute for each register of lanes", false);
     return true;

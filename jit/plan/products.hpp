@@ -12,6 +12,10 @@ bool is_product(const graph& g, const facts& known, node_id n, double least, nod
 // Is it a product that is worth its tiles, and has not many more values than what is multiplied?
 bool is_small_product(const graph& g, const facts& known, node_id n);
 
+// Does the program name a value of two indices or more that takes a reduction for each, and more memory than what it is
+// made of? What is folded in tiles need not be read: where nothing else reads it, it is not stored.
+bool is_recomputed_pair(const context& c, node_id define);
+
 // Stores products that several stages take, if one of them has them for each of its results.
 void store_products(graph& g, const facts& known, std::vector<stage>& stages);
 

@@ -186,6 +186,11 @@ node_id take_contracted(const context& c, node_id n, const stage& s) {
   if (best.over == no_node) return no_node;
   std::vector<node_id> rest = bound_indices(g, n);
   std::erase(rest, best.over);
+  std::ranges::sort(best.inner);
+  do {  // a stage may have it, with its factors in another order
+    const node_id sum = inner_sum(g, n, best);
+    if (std::ranges::any_of(c.before, [&](const stage& t) { return g.arg(t.define, 0) == sum; })) break;
+  } while (std::ranges::next_permutation(best.inner).found);
   const node_id at = stored(c, inner_sum(g, n, best), {"contracted", s, "a sum of products over several indices: one index at a time"});
   best.outer.push_back(at);
   return intern_reduce(g, monoid::sum, g.type(n), product_of(g, best.outer, n), truth(g, true), rest);
