@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <unordered_set>
 
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/factors.hpp>
@@ -14,11 +15,11 @@ namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr double least = 32, least_walk = 16, least_lanes = 64, small = 2;
+constexpr double least = 32, least_walk = 16, least_lanes = 64, small = 4, least_walk_of_several = 4;
 
 // Is it computed in tiles, wherever it is stored?
-bool is_worth_storing(const graph& g, const facts& known, node_id n) {
-  return is_product(g, known, n, least) && known.trips(set_of(g, bound_indices(g, n))) >= least_walk;
+bool is_worth_storing(const graph& g, const facts& known, node_id n, double walk = least_walk) {
+  return is_product(g, known, n, least) && known.trips(set_of(g, bound_indices(g, n))) >= walk;
 }
 
 // The values that a product multiplies: loads, and what is folded for it.
@@ -37,15 +38,18 @@ std::vector<node_id> multiplied(const graph& g, node_id n) {
   return list;
 }
 
-// Is it not much larger than what is loaded for it?
+// Is it not much larger than what is loaded for it, and read and written in cache tiles, which batches have not?
 bool is_small(const graph& g, const facts& known, node_id n) {
+  if (indices_of(g, g.free[n]).size() != 2) return false;
   amount loaded = 0;
   for (const node_id e : multiplied(g, n)) loaded += known.trips(g.free[e]);
   return known.trips(g.free[n]) <= small * loaded;
 }
 
+// Has a stage a value for each of its results, or reads as many of something beside it?
 bool has_results_of(const graph& g, const stage& s, node_id n) {
-  return g.free[n].within(set_of(g, s.indices)) && (s.body != n || names_all(g, n, s.indices));
+  if (g.free[n].within(set_of(g, s.indices))) return s.body != n || names_all(g, n, s.indices);
+  return any_node(g, s.body, [&](node_id e) { return g.kind(e) == op::load && g.free[n].within(g.free[e]); });
 }
 std::vector<node_id> indices_of_results(const graph& g, const std::vector<stage>& stages, node_id n) {
   std::vector<node_id> list = indices_of(g, g.free[n]);
@@ -54,22 +58,71 @@ std::vector<node_id> indices_of_results(const graph& g, const std::vector<stage>
   return list;
 }
 
+// Are two expressions one but for the names of their indices?
+class same_but_for_names {
+ public:
+  explicit same_but_for_names(const graph& g) : g_(g) {}
+  bool operator()(node_id a, node_id b) {
+    if (g_.kind(a) == op::index || g_.kind(b) == op::index) return is_index(a, b);
+    if (a == b && g_.free[a].empty()) return true;
+    if (g_.kind(a) != g_.kind(b) || g_.type(a) != g_.type(b) || g_[a].count != g_[b].count ||
+        g_[a].attribute != g_[b].attribute)
+      return false;
+    if (g_.kind(a) == op::extent || g_.kind(a) == op::define) return a == b;
+    for (int k = 0; k < g_[a].count; ++k)
+      if (!(*this)(g_.arg(a, k), g_.arg(b, k))) return false;
+    return true;
+  }
+  // What the second has for an index of the first.
+  node_id named(node_id idx) const { return names_.at(idx); }
+
+ private:
+  bool is_index(node_id a, node_id b) {
+    if (g_.kind(a) != g_.kind(b)) return false;
+    const auto [at, fresh] = names_.try_emplace(a, b);
+    if (!fresh) return at->second == b;
+    if (!taken_.insert(b).second) return false;
+    return (*this)(g_.arg(a, 0), g_.arg(b, 0)) && (*this)(g_.arg(a, 1), g_.arg(b, 1));
+  }
+
+  const graph& g_;
+  std::map<node_id, node_id> names_;
+  std::unordered_set<node_id> taken_;
+};
+
+// A product wherever stages take it, with any names of its indices.
+struct taken_product {
+  node_id n;
+  std::vector<node_id> alike;  // n too
+  int by = 0, last = -1;       // stages, and which of them is the last
+  bool for_results = false;
+};
+
+bool may_be_stored(const graph& g, node_id n) {
+  return monoid_of(g, n) == monoid::sum && is_floating(g.type(n)) && indices_of(g, g.free[n]).size() > 1 &&
+         has_closed_ranges(g, n);
+}
+
 // The innermost product that several stages take, one of them for each of its results.
-node_id product_of_several(const graph& g, const facts& known, const std::vector<stage>& stages) {
-  struct taken {
-    int by = 0;
-    bool for_results = false;
-  };
-  std::map<node_id, taken> all;
-  for (const stage& s : stages)
-    for (const node_id n : reductions_in(g, s.body)) {
-      taken& t = all[n];
-      ++t.by;
-      t.for_results = t.for_results || has_results_of(g, s, n);
+taken_product product_of_several(const graph& g, const facts& known, const std::vector<stage>& stages) {
+  std::vector<taken_product> all;
+  for (int i = 0; i < static_cast<int>(stages.size()); ++i)
+    for (const node_id n : reductions_in(g, stages[static_cast<std::size_t>(i)].body)) {
+      if (!may_be_stored(g, n)) continue;
+      auto at = std::ranges::find_if(
+          all, [&](const taken_product& t) { return t.n == n || same_but_for_names(g)(t.n, n); });
+      if (at == all.end()) at = all.insert(all.end(), {.n = n, .alike = {}});
+      if (std::ranges::find(at->alike, n) == at->alike.end()) at->alike.push_back(n);
+      if (at->last != i) ++at->by;
+      at->last = i;
+      at->for_results = at->for_results || has_results_of(g, stages[static_cast<std::size_t>(i)], n);
     }
-  for (const auto& [n, t] : all)
-    if (t.by > 1 && is_worth_storing(g, known, n) && (t.for_results || is_small(g, known, n))) return n;
-  return no_node;
+  std::ranges::sort(all, {}, &taken_product::n);
+  for (taken_product& t : all)
+    if (t.by > 1 && is_worth_storing(g, known, t.n, least_walk_of_several) &&
+        (t.for_results || is_small(g, known, t.n)))
+      return t;
+  return {.n = no_node, .alike = {}};
 }
 
 }  // namespace
@@ -106,19 +159,30 @@ bool is_product(const graph& g, const facts& known, node_id n, double fewest, no
 }
 
 void store_products(graph& g, const facts& known, std::vector<stage>& stages) {
-  for (node_id n = product_of_several(g, known, stages); n != no_node; n = product_of_several(g, known, stages)) {
-    auto at = std::ranges::find(stages, n, &stage::body);
+  if (known.call().gpu) return;
+  for (taken_product t = product_of_several(g, known, stages); t.n != no_node;
+       t = product_of_several(g, known, stages)) {
+    auto at = std::ranges::find_if(stages, [&](const stage& s) { return std::ranges::count(t.alike, s.body) != 0; });
     if (at == stages.end()) {
       stage s;
-      s.body = n;
-      s.indices = indices_of_results(g, stages, n);
+      s.body = t.n;
+      s.indices = indices_of_results(g, stages, t.n);
       define_stage(g, s, "product");
       s.reasons.push_back("a product that several stages take");
       at = stages.insert(stages.end(), std::move(s));
     }
-    const node_id define = at->define, result = result_of(g, *at);
-    for (stage& reader : stages)
-      if (reader.define != define) replace_in(g, reader, n, result);
+    const node_id define = at->define, body = at->body;
+    const std::vector<node_id> indices = at->indices;
+    for (const node_id n : t.alike) {
+      same_but_for_names same(g);
+      if (n != body && !same(body, n)) continue;
+      std::vector<node_id> places = indices;
+      if (n != body)
+        for (node_id& idx : places) idx = same.named(idx);
+      const node_id result = load_at(g, define, places);
+      for (stage& reader : stages)
+        if (reader.define != define) replace_in(g, reader, n, result);
+    }
   }
 }
 
