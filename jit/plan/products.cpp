@@ -3,23 +3,24 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <unordered_set>
 
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/factors.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
-#include <sheaf/jit/tuning/tuning.hpp>
+#include <sheaf/jit/tuning/products.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr double least = 32, least_walk = 16, least_lanes = 64, small = 4, least_walk_of_several = 4;
+using namespace tuning::products;
 
 // Is it computed in tiles, wherever it is stored?
-bool is_worth_storing(const graph& g, const facts& known, node_id n, double walk = least_walk) {
-  return is_product(g, known, n, least) && known.trips(set_of(g, bound_indices(g, n))) >= walk;
+bool is_worth_storing(const graph& g, const facts& known, node_id n, double terms = least_terms) {
+  return is_product(g, known, n, least) && known.trips(set_of(g, bound_indices(g, n))) >= terms;
 }
 
 // The values that a product multiplies: loads, and what is folded for it.
@@ -69,6 +70,7 @@ class same_but_for_names {
         g_[a].attribute != g_[b].attribute)
       return false;
     if (g_.kind(a) == op::extent || g_.kind(a) == op::define) return a == b;
+    if (!seen_.insert({a, b}).second) return true;
     for (int k = 0; k < g_[a].count; ++k)
       if (!(*this)(g_.arg(a, k), g_.arg(b, k))) return false;
     return true;
@@ -88,6 +90,7 @@ class same_but_for_names {
   const graph& g_;
   std::map<node_id, node_id> names_;
   std::unordered_set<node_id> taken_;
+  std::set<std::pair<node_id, node_id>> seen_;
 };
 
 // A product wherever stages take it, with any names of its indices.
@@ -98,13 +101,15 @@ struct taken_product {
   bool for_results = false;
 };
 
-bool may_be_stored(const graph& g, node_id n) {
+// Whoever asks for it, as where another stage has it behind a condition.
+bool may_be_stored(graph& g, node_id n) {
   return monoid_of(g, n) == monoid::sum && is_floating(g.type(n)) && indices_of(g, g.free[n]).size() > 1 &&
-         has_closed_ranges(g, n);
+         has_closed_ranges(g, n) &&
+         std::ranges::all_of(loads_in(g, n), [&](node_id e) { return is_inside(g, e); });
 }
 
 // The innermost product that several stages take, one of them for each of its results.
-taken_product product_of_several(const graph& g, const facts& known, const std::vector<stage>& stages) {
+taken_product product_of_several(graph& g, const facts& known, const std::vector<stage>& stages) {
   std::vector<taken_product> all;
   for (int i = 0; i < static_cast<int>(stages.size()); ++i)
     for (const node_id n : reductions_in(g, stages[static_cast<std::size_t>(i)].body)) {
@@ -119,7 +124,7 @@ taken_product product_of_several(const graph& g, const facts& known, const std::
     }
   std::ranges::sort(all, {}, &taken_product::n);
   for (taken_product& t : all)
-    if (t.by > 1 && is_worth_storing(g, known, t.n, least_walk_of_several) &&
+    if (t.by > 1 && is_worth_storing(g, known, t.n, least_terms_of_several) &&
         (t.for_results || is_small(g, known, t.n)))
       return t;
   return {.n = no_node, .alike = {}};
@@ -162,7 +167,9 @@ void store_products(graph& g, const facts& known, std::vector<stage>& stages) {
   if (known.call().gpu) return;
   for (taken_product t = product_of_several(g, known, stages); t.n != no_node;
        t = product_of_several(g, known, stages)) {
-    auto at = std::ranges::find_if(stages, [&](const stage& s) { return std::ranges::count(t.alike, s.body) != 0; });
+    auto at = std::ranges::find_if(stages, [&](const stage& s) {
+      return std::ranges::count(t.alike, s.body) != 0 && names_all(g, s.body, s.indices);
+    });
     if (at == stages.end()) {
       stage s;
       s.body = t.n;
@@ -253,14 +260,16 @@ class masked_product {
     const auto bound = bound_indices(g_, n_);
     const node_id masked = make(g_, op::select, mask_, factor_, number_like(g_, n_, 0));
     rest_.push_back(stored(c_, masked, {"masked", without_lanes(), "a factor under the mask of a product"}));
-    const node_id whole = intern_reduce(g_, monoid::sum, g_.type(n_), product_of(g_, rest_, n_), truth(g_, true), bound);
+    const node_id product = product_of(g_, rest_, n_);
+    const node_id whole = intern_reduce(g_, monoid::sum, g_.type(n_), product, truth(g_, true), bound);
     const node_id fast = stored(c_, whole, {"product", s_, "a product of which a factor is 0 where it is masked"});
     const node_id magnitude = make(g_, op::abs, fast), infinite = number_like(g_, fast, INFINITY);
     const node_id odd = make(g_, op::logical_not, make(g_, op::less, magnitude, infinite));
     const node_id any = intern_reduce(g_, monoid::any, element::boolean, odd, truth(g_, true),
                                       indices_of(g_, g_.free[fast]));
     const node_id asked = stored(c_, any, {"infinite", without_lanes(), "whether it has to be computed as it stands"});
-    const node_id slow = stored(c_, n_, {"masked_product", s_, "a masked product, if what its mask hides may be infinite"});
+    const node_id slow =
+        stored(c_, n_, {"masked_product", s_, "a masked product, if what its mask hides may be infinite"});
     stage_behind(c_, slow).when = asked;
     replace_in(g_, s_, n_, make(g_, op::select, asked, slow, fast));
     return true;

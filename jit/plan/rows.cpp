@@ -8,6 +8,7 @@
 #include <sheaf/jit/plan/roots.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/tasks.hpp>
+#include <sheaf/jit/tuning/products.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -113,8 +114,9 @@ class sharing {
   }
   // Several rows of a product at once are worth more than what is read again.
   bool multiplies_rows(const stage& s) const {
-    return std::ranges::any_of(reductions_in(g_, s.body),
-                               [&](node_id n) { return is_product(g_, known_, n, 8, s.loops.front()); });
+    return std::ranges::any_of(reductions_in(g_, s.body), [&](node_id n) {
+      return is_product(g_, known_, n, tuning::products::reused, s.loops.front());
+    });
   }
   amount row_elements(const stage& map) const {
     return g_.kind(map.body) == op::reduce ? known_.trips(set_of(g_, bound_indices(g_, map.body))) : amount(1);

@@ -147,10 +147,11 @@ node_id inner_sum(graph& g, node_id n, const contraction& c) {
 
 // No fewer terms, but those of a product of matrices, which has tiles, as the sum over all indices has not.
 contraction product_first(const context& c, node_id n, std::span<const node_id> factors) {
-  if (is_product(c.g, c.known, n, 1)) return {};
+  if (c.known.call().gpu || is_product(c.g, c.known, n, 1)) return {};
   for (const node_id idx : bound_indices(c.g, n)) {
     contraction one = contracted_over(c.g, c.known, n, factors, idx);
-    if (one.inner.size() > 1 && !one.outer.empty() && is_small_product(c.g, c.known, inner_sum(c.g, n, one))) return one;
+    if (one.inner.size() < 2 || one.outer.empty()) continue;
+    if (is_small_product(c.g, c.known, inner_sum(c.g, n, one))) return one;
   }
   return {};
 }
@@ -186,12 +187,13 @@ node_id take_contracted(const context& c, node_id n, const stage& s) {
   if (best.over == no_node) return no_node;
   std::vector<node_id> rest = bound_indices(g, n);
   std::erase(rest, best.over);
-  std::ranges::sort(best.inner);
-  do {  // a stage may have it, with its factors in another order
-    const node_id sum = inner_sum(g, n, best);
-    if (std::ranges::any_of(c.before, [&](const stage& t) { return g.arg(t.define, 0) == sum; })) break;
-  } while (std::ranges::next_permutation(best.inner).found);
-  const node_id at = stored(c, inner_sum(g, n, best), {"contracted", s, "a sum of products over several indices: one index at a time"});
+  node_id sum = inner_sum(g, n, best);
+  if (best.inner.size() == 2) {  // a stage may have it the other way round
+    std::swap(best.inner.front(), best.inner.back());
+    const node_id other = inner_sum(g, n, best);
+    if (std::ranges::count(c.before, other, [&](const stage& t) { return g.arg(t.define, 0); }) != 0) sum = other;
+  }
+  const node_id at = stored(c, sum, {"contracted", s, "a sum of products over several indices: one index at a time"});
   best.outer.push_back(at);
   return intern_reduce(g, monoid::sum, g.type(n), product_of(g, best.outer, n), truth(g, true), rest);
 }
