@@ -190,6 +190,7 @@ void store_products(graph& g, const facts& known, std::vector<stage>& stages) {
       for (stage& reader : stages)
         if (reader.define != define) replace_in(g, reader, n, result);
     }
+    order_stages(g, stages);
   }
 }
 
