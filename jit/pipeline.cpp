@@ -20,6 +20,7 @@
 #include <sheaf/jit/plan/checks.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/storage_folding.hpp>
+#include <sheaf/jit/plan/products.hpp>
 #include <sheaf/jit/plan/promised.hpp>
 #include <sheaf/jit/plan/kernels.hpp>
 #include <sheaf/jit/plan/rows.hpp>
@@ -42,7 +43,10 @@ lower::context lowered(compilation& c) { return {c.program.g, c.known, c.program
 
 constexpr pass table[] = {
     {"stages", "what is stored, before anything is known of how",
-     [](compilation& c) { c.program.plan.stages = plan::stages_of(c.program.g, c.known); }},
+     [](compilation& c) {
+       c.program.plan.stages = plan::stages_of(c.program.g, c.known);
+       plan::store_products(c.program.g, c.known, c.program.plan.stages);
+     }},
     {"updates apart", "an output's copy is a stage like others",
      [](compilation& c) { plan::store_apart(c.program.g, c.known, c.program.plan.stages); }},
     {"bounds checks", "on expressions as the program wrote them: the subscripts of its own tensors, not of ours",

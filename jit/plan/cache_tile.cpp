@@ -17,11 +17,7 @@ void choose(graph& g, const facts& known, program_plan& plan, kernel_plan& k) {
   if (!rows_and_lanes || (!tiled && !far)) return;
   cache_tile_form c = packed_form(g, s, k.parallel, s.vector);
   if (c.rows == no_node || bytes_of_panel(g, c, s.lanes) > most_bytes) return;
-  if (!far) {
-    amount bytes = 0;
-    for (const node_id n : c.packed) bytes += known.trips(c.walk) * known.trips(s.vector) * row(g.type(n)).bytes;
-    if (known.trips(c.rows) < least_rows || bytes <= least_bytes) return;
-  }
+  if (!far && !packs_much(g, known, c, s.vector)) return;
   k.cache = std::move(c);
 }
 

@@ -147,7 +147,7 @@ bool may_join(graph& g, const facts& known, const program_plan& plan, const kern
   if (leader.where == place::check || s.where == place::check || leader.asked != s.asked ||
       leader.promised != s.promised || leader.when != s.when)
     return false;
-  if (has_far_lanes(g, known, leader) || has_far_lanes(g, known, s)) return false;  // a cache tile is of one stage
+  if (has_cache_tile(g, known, leader) || has_cache_tile(g, known, s)) return false;  // it is of one stage
   if (has_group_tile(g, known, leader) || has_group_tile(g, known, s)) return false;
   if (leader.how == way::range_scatter && s.how == way::range_scatter) return share_slices(g, plan, k, s);
   if (leader.how == way::pair_tiles && s.how == way::pair_tiles) return share_tiles(g, known, plan, k, s);

@@ -6,6 +6,7 @@
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/tuning/products.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -78,6 +79,22 @@ bool has_far_lanes(graph& g, const facts& known, const stage& s) {
   const cache_tile_form c = packed_form(g, s, rows, s.vector);
   const auto far = [&](node_id q) { return g.kind(q) == op::load && !is_row(g, known, q, s.vector); };
   return std::ranges::any_of(c.packed, [&](node_id n) { return any_node(g, n, far); });
+}
+
+bool packs_much(const graph& g, const facts& known, const cache_tile_form& c, node_id lane) {
+  amount bytes = 0;
+  for (const node_id n : c.packed) bytes += known.trips(c.walk) * known.trips(lane) * row(g.type(n)).bytes;
+  return all_of({{known.trips(c.rows), least_rows}, {bytes, tuning::products::stays + 1}});
+}
+
+bool has_cache_tile(graph& g, const facts& known, const stage& s) {
+  if (has_far_lanes(g, known, s)) return true;
+  if (known.call().gpu || s.how != way::map || s.indices.size() != 2 || s.vector == no_node || s.loops.size() != 2 ||
+      s.loops.front() != s.parallel || s.loops.back() != s.vector || s.rows.whole != no_node || s.task.chunk != 0)
+    return false;
+  const cache_tile_form c = packed_form(g, s, s.parallel, s.vector);
+  if (c.rows == no_node || bytes_of_panel(g, c, std::min(s.lanes, tuning::rows::lanes)) > most_bytes) return false;
+  return packs_much(g, known, c, s.vector);
 }
 
 node_id lane_of_packed(graph& g, const facts& known, const stage& s) {

@@ -4,9 +4,11 @@
 
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/kernels.hpp>
+#include <sheaf/jit/plan/products.hpp>
 #include <sheaf/jit/plan/roots.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/tasks.hpp>
+#include <sheaf/jit/tuning/products.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -105,9 +107,16 @@ class sharing {
     if (s.how != way::map || s.asked || s.rows.whole != no_node || s.loops.empty() || s.short_rows) return false;
     const bool by_rows = s.parallel != no_node && s.task.chunk == 0 && s.loops.front() == s.parallel;
     const bool by_lanes = s.loops.size() == 1 && s.vector == s.loops.front();
+    if (multiplies_rows(s)) return false;
     if (s.made == origin::for_lanes && row_elements(s) * static_cast<double>(c.rows.size) > most_of_block) return false;
     return (by_rows || by_lanes) && same_range(g_, s.loops.front(), c.rows.whole) &&
            g_.free[s.loops.front()].within(own(s.loops.front()));
+  }
+  // Several rows of a product at once are worth more than what is read again.
+  bool multiplies_rows(const stage& s) const {
+    return std::ranges::any_of(reductions_in(g_, s.body), [&](node_id n) {
+      return is_product(g_, known_, n, tuning::products::reused, s.loops.front());
+    });
   }
   amount row_elements(const stage& map) const {
     return g_.kind(map.body) == op::reduce ? known_.trips(set_of(g_, bound_indices(g_, map.body))) : amount(1);

@@ -13,6 +13,7 @@
 #include <sheaf/jit/plan/algorithms/polyphase/polyphase.hpp>
 #include <sheaf/jit/plan/algorithms/polyphase/result_phases.hpp>
 #include <sheaf/jit/plan/algorithms/privatised_tables/tables.hpp>
+#include <sheaf/jit/plan/products.hpp>
 #include <sheaf/jit/plan/algorithms/range_scatter/ragged.hpp>
 #include <sheaf/jit/plan/algorithms/recurrence/recurrence.hpp>
 #include <sheaf/jit/plan/result_functions.hpp>
@@ -108,6 +109,8 @@ constexpr rule table[] = {
     {"tie bits", "once a window's extremum is stored: which of its elements are equal to it is stored as well",
      on_stage<take_tie_bits>},
     {"repeated terms", "slow functions of few values in a scatter of many", on_stage<take_repeated>},
+    {"products", "before values of pairs are: those that are stored are computed in tiles of their own",
+     on_stage<take_products>},
     {"pair tiles", "before placement would store a value for each pair", on_stage<take_pair_tiles>},
     {"short rows", "before placement: what a sum over all rows needs of each is folded with rows in lanes", nullptr,
      on_reduction<take_short_rows>, innermost, 6},

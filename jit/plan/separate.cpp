@@ -4,6 +4,7 @@
 
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/factors.hpp>
+#include <sheaf/jit/plan/products.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/sliding.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -156,6 +157,21 @@ contraction contracted_over(const graph& g, const facts& known, node_id n, std::
   return c;
 }
 
+node_id inner_sum(graph& g, node_id n, const contraction& c) {
+  return intern_reduce(g, monoid::sum, g.type(n), product_of(g, c.inner, n), truth(g, true), {c.over});
+}
+
+// No fewer terms, but those of a product of matrices, which has tiles, as the sum over all indices has not.
+contraction product_first(const context& c, node_id n, std::span<const node_id> factors) {
+  if (c.known.call().gpu || is_product(c.g, c.known, n, 1)) return {};
+  for (const node_id idx : bound_indices(c.g, n)) {
+    contraction one = contracted_over(c.g, c.known, n, factors, idx);
+    if (one.inner.size() < 2 || one.outer.empty()) continue;
+    if (is_small_product(c.g, c.known, inner_sum(c.g, n, one))) return one;
+  }
+  return {};
+}
+
 // Every place of the sum may be computed, whoever asks for it.
 bool is_plain_product(graph& g, node_id n) {
   const std::vector<node_id> bound = bound_indices(g, n);
@@ -183,11 +199,16 @@ node_id take_contracted(const context& c, node_id n, const stage& s) {
         (best.over == no_node || other.terms < best.terms))
       best = std::move(other);
   }
+  if (best.over == no_node) best = product_first(c, n, factors);
   if (best.over == no_node) return no_node;
   std::vector<node_id> rest = bound_indices(g, n);
   std::erase(rest, best.over);
-  const node_id product = product_of(g, best.inner, n);
-  const node_id sum = intern_reduce(g, monoid::sum, g.type(n), product, truth(g, true), {best.over});
+  node_id sum = inner_sum(g, n, best);
+  if (best.inner.size() == 2) {  // a stage may have it the other way round
+    std::swap(best.inner.front(), best.inner.back());
+    const node_id other = inner_sum(g, n, best);
+    if (std::ranges::count(c.before, other, [&](const stage& t) { return g.arg(t.define, 0); }) != 0) sum = other;
+  }
   const node_id at = stored(c, sum, {"contracted", s, "a sum of products over several indices: one index at a time"});
   best.outer.push_back(at);
   return intern_reduce(g, monoid::sum, g.type(n), product_of(g, best.outer, n), truth(g, true), rest);

@@ -110,24 +110,6 @@ std::int64_t repeated_work(const graph& g, const std::vector<stage>& stages, nod
   return each * (places_read(g, stages, uses) - 1);
 }
 
-// Producers first.
-void order(const graph& g, std::vector<stage>& stages) {
-  std::vector<stage> sorted;
-  std::vector<bool> done(stages.size());
-  const auto visit = [&](auto&& self, std::size_t i) -> void {
-    if (done[i]) return;
-    done[i] = true;
-    for_each_node(g, stages[i].body, [&](node_id n) {
-      if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::define) return;
-      for (std::size_t j = 0; j < stages.size(); ++j)
-        if (stages[j].define == g.arg(n, 0)) self(self, j);
-    });
-    sorted.push_back(stages[i]);
-  };
-  for (std::size_t i = 0; i < stages.size(); ++i) visit(visit, i);
-  stages = std::move(sorted);
-}
-
 // Is a value read by two stages, one of which would store it, since its loops run more often than there are values?
 bool stored_for_columns(const graph& g, const std::vector<stage>& stages, node_id use) {
   int readers = 0;
@@ -193,8 +175,25 @@ std::vector<stage> stages_of(graph& g, const facts& known) {
     for (stage& s : stages) s.body = put(s.body);
   }
   store_compared(g, known, stages);
-  order(g, stages);
+  order_stages(g, stages);
   return stages;
+}
+
+void order_stages(const graph& g, std::vector<stage>& stages) {
+  std::vector<stage> sorted;
+  std::vector<bool> done(stages.size());
+  const auto visit = [&](auto&& self, std::size_t i) -> void {
+    if (done[i]) return;
+    done[i] = true;
+    for_each_node(g, stages[i].body, [&](node_id n) {
+      if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::define) return;
+      for (std::size_t j = 0; j < stages.size(); ++j)
+        if (stages[j].define == g.arg(n, 0)) self(self, j);
+    });
+    sorted.push_back(stages[i]);
+  };
+  for (std::size_t i = 0; i < stages.size(); ++i) visit(visit, i);
+  stages = std::move(sorted);
 }
 
 void define_stage(graph& g, stage& s, std::string_view name) {

@@ -9,6 +9,9 @@ namespace sheaf::inline v0_1::plan {
 // body. Producers before consumers.
 std::vector<stage> stages_of(graph& g, const facts& known);
 
+// Producers first.
+void order_stages(const graph& g, std::vector<stage>& stages);
+
 // Turns nodes of a stage's body that must be stored into stages of their own, before it: reductions that are
 // scatters, reductions over much data to few results (in blocks of a fixed size, then over the blocks), and reductions
 // whose place in the loop nest would repeat their work.

@@ -73,7 +73,6 @@ inline constexpr std::int64_t block = 256;        // iterations; estimate: of th
 inline constexpr std::int64_t rows_of_task = 192;  // rows; estimate: a multiple of each tile; fewer pack too often
 inline constexpr double least_rows = 64;          // rows; estimate: fewer do not pay for what is packed
 inline constexpr std::int64_t most_bytes = 128 << 10;  // bytes; estimate: of what is packed, which stays in L2
-inline constexpr double least_bytes = 256 << 10;  // bytes; bench_survey: are more pages than a TLB holds
 }  // namespace cache_tile
 namespace group_tile {
 inline constexpr int side = 16;           // threads; limit: of a block of 256, along either index of a tile

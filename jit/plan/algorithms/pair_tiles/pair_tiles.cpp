@@ -9,6 +9,7 @@
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/packing.hpp>
+#include <sheaf/jit/plan/products.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/tasks.hpp>
@@ -73,14 +74,7 @@ class pairing {
     });
   }
 
-  // Does the program name a value of two indices or more that takes a reduction for each? What is folded in tiles need
-  // not be read: where nothing else reads it, it is not stored.
-  bool is_stored_pair(node_id define) const {
-    return std::ranges::any_of(c_.before, [&](const stage& s) {
-      return s.define == define && s.where == place::workspace && s.made == origin::program && s.how == way::map &&
-             s.indices.size() > 1 && holds(g_, g_.arg(define, 0), op::reduce);
-    });
-  }
+  bool is_stored_pair(node_id define) const { return is_recomputed_pair(c_, define); }
 
   // Then what ties with an extremum is looked for somewhere, and its value must have the bits that the extremum has. A
   // comparison with a constant, as with infinity in a logsumexp, asks for no ties.

@@ -1,0 +1,15 @@
+// Constants of products of matrices, beside those of tuning.hpp: they only cost time, but for the order of additions
+// where a sum is taken apart (docs/scheduling.md).
+#pragma once
+
+namespace sheaf::inline v0_1::tuning::products {
+
+inline constexpr double least = 32;        // rows, columns; estimate: of fewer a tile is not worth a pass of its own
+inline constexpr double least_terms = 16;  // terms; estimate: of each result, which is stored and read for them
+inline constexpr double least_terms_of_several = 4;  // terms; bench_survey: where several stages would multiply them
+inline constexpr double least_lanes = 64;  // results; estimate: of a row, that share what is computed of its factors
+inline constexpr double small = 4;         // factor; bench_survey: values, by elements of what is multiplied
+inline constexpr double reused = 8;        // results; estimate: of a row, for which several rows at once are better
+inline constexpr double stays = 32 << 10;  // bytes; limit: of what rows share, that L1 holds as it lies
+
+}  // namespace sheaf::inline v0_1::tuning::products
