@@ -109,11 +109,12 @@ bool may_be_stored(graph& g, node_id n) {
 }
 
 // The innermost product that several stages take, one of them for each of its results.
-taken_product product_of_several(graph& g, const facts& known, const std::vector<stage>& stages) {
+taken_product product_of_several(graph& g, const facts& known, const std::vector<stage>& stages,
+                                 const std::unordered_set<node_id>& stored_before) {
   std::vector<taken_product> all;
   for (int i = 0; i < static_cast<int>(stages.size()); ++i)
     for (const node_id n : reductions_in(g, stages[static_cast<std::size_t>(i)].body)) {
-      if (!may_be_stored(g, n)) continue;
+      if (stored_before.contains(n) || !may_be_stored(g, n)) continue;
       auto at = std::ranges::find_if(
           all, [&](const taken_product& t) { return t.n == n || same_but_for_names(g)(t.n, n); });
       if (at == all.end()) at = all.insert(all.end(), {.n = n, .alike = {}});
@@ -165,8 +166,10 @@ bool is_product(const graph& g, const facts& known, node_id n, double fewest, no
 
 void store_products(graph& g, const facts& known, std::vector<stage>& stages) {
   if (known.call().gpu) return;
-  for (taken_product t = product_of_several(g, known, stages); t.n != no_node;
-       t = product_of_several(g, known, stages)) {
+  for (std::unordered_set<node_id> done;;) {
+    const taken_product t = product_of_several(g, known, stages, done);
+    if (t.n == no_node) return;
+    done.insert(t.alike.begin(), t.alike.end());
     auto at = std::ranges::find_if(stages, [&](const stage& s) {
       return std::ranges::count(t.alike, s.body) != 0 && names_all(g, s.body, s.indices);
     });
