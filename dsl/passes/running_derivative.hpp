@@ -115,7 +115,7 @@ constexpr node_id other_index(graph& g, node_id like, const index_set& taken, no
 }
 
 // value: what of the element must not depend on t.
-constexpr running running_of(graph& g, node_id n, node_id value, const index_set& of_cotangent) {
+constexpr running running_of(graph& g, node_id n, node_id value, index_set of_cotangent) {
   if (g[n].count != 3 || !is_true(g, g.arg(n, 1))) return {};
   const auto closed = [&](node_id e) { return g.free[e].empty() && !may_fail(g, e); };
   const node_id s = g.arg(n, 2);
@@ -140,15 +140,19 @@ constexpr running running_of(graph& g, node_id n, node_id value, const index_set
   return {};
 }
 
-// Does what an expression loads lie inside, as its indices' ranges and what is checked of extents say?
-constexpr bool known_inside(graph& g, node_id e) {
-  if (!may_fail(g, e)) return true;
+// Does what an expression loads lie inside, as its indices' ranges and what is checked of extents say? What was looked
+// at in this epoch is, or the answer is known.
+constexpr bool known_inside(graph& g, node_id e, std::int32_t epoch) {
+  if (g.memo_epoch[e] == epoch || !may_fail(g, e)) return true;
+  g.memo_epoch[e] = epoch;
   const op kind = g.kind(e);
   if (kind == op::stop_gradient && g[e].count == 3) return false;
   for (int k = kind == op::load ? 1 : 0; k < g[e].count; ++k) {
     const node_id a = g.arg(e, k);
-    if (!known_inside(g, a)) return false;
-    if (kind == op::reduce && k > 1 && !(known_inside(g, g.arg(a, 0)) && known_inside(g, g.arg(a, 1)))) return false;
+    if (!known_inside(g, a, epoch)) return false;
+    if (kind == op::reduce && k > 1)
+      for (const int end : {0, 1})
+        if (!known_inside(g, g.arg(a, end), epoch)) return false;
     if (kind != op::load || is_safe_subscript(g, g.arg(e, 0), k - 1, a)) continue;
     const node_id tensor = g.arg(e, 0), own = g.kind(tensor) == op::define ? g.arg(tensor, k) : no_node;
     const node_id low = own == no_node ? integer(g, 0) : g.arg(own, 0);
@@ -157,6 +161,7 @@ constexpr bool known_inside(graph& g, node_id e) {
   }
   return true;
 }
+constexpr bool known_inside(graph& g, node_id e) { return known_inside(g, e, g.new_epoch()); }
 
 // What running folds have in common: expressions at a place, in terms of it or of t.
 class running_places {

@@ -132,7 +132,7 @@ class written_out_addresses {
 }  // namespace
 
 bool is_written_out(const function_emitter& f, const lane_access& a) {
-  if (f.m.target.vectors.mask_registers || a.lanes < 2 || a.lanes > 16) return false;
+  if (f.m.target.vectors.mask_registers || a.lanes < 2 || a.lanes > most_lanes_written_out) return false;
   return a.mask == nullptr || (a.offsets != nullptr && a.stride == nullptr);
 }
 

@@ -71,7 +71,7 @@ buffer_facts& facts_of(function_emitter& f, std::int32_t id) {
 
 namespace {
 
-// Where the elements of an input end that lie one after the other; where they begin, if they don't.
+// Where the elements of an input end that lie one after the other; null, if they don't.
 Value* end_of(function_emitter& f, std::int32_t id) {
   buffer_facts& facts = facts_of(f, id);
   if (facts.end || facts.extents.empty()) return facts.end;
@@ -82,7 +82,8 @@ Value* end_of(function_emitter& f, std::int32_t id) {
     size = b.CreateMul(size, facts.extents[d]);
   }
   Type* const element = stored_type(b.getContext(), f.buffer(id).type);
-  return facts.end = b.CreateGEP(element, facts.data, b.CreateSelect(dense, size, b.getInt64(0)));
+  Value* const none = ConstantPointerNull::get(b.getPtrTy());
+  return facts.end = b.CreateSelect(dense, b.CreateGEP(element, facts.data, size), none);
 }
 
 // One load or store: its element type in memory, its lanes (0: one element), what masks it.
@@ -97,12 +98,12 @@ struct place {
   ir::lane_pattern apart = {};
   Value* pointer = nullptr;  // of lane 0, but for its offset
   Value* offsets = nullptr;  // of lanes; null: there are none
-  ir::value index = ir::none;  // what alone makes them, by a dimension's stride:
-  Value* scale = nullptr;
+  ir::value index = ir::none;  // the subscript that alone makes them, times
+  Value* scale = nullptr;      // the stride of its dimension
   Value* stride = nullptr;   // lane k is k of it further; null: not so
   Value* address = nullptr;  // a pointer, or a vector of them: see addresses
-  Value* end = nullptr;     // of a contiguous load from an input: see buffer_facts
-  Value* when = nullptr;  // of a load: else zeros are loaded
+  Value* when = nullptr;     // of a load: else zeros are loaded
+  std::int32_t buffer = -1;
 };
 
 bool are_lanes(const function_emitter& f, ir::value subscript) {
@@ -131,8 +132,7 @@ void find(function_emitter& f, std::int32_t id, const std::vector<ir::value>& su
       p.pointer = b.CreateGEP(p.element, p.pointer, term);
   }
   if (p.how == ir::access::strided) p.offsets = nullptr, p.stride = facts.strides.back();
-  if (p.how != ir::access::contiguous || f.buffer(id).where != ir::role::input) return;
-  p.end = end_of(f, id);
+  p.buffer = id;
 }
 Value* addresses(function_emitter& f, const place& p) {
   auto& b = f.build;
@@ -206,7 +206,7 @@ lane_access by_lane(function_emitter& f, const place& p, Value* instead) {
 // Masked loads wait for the stores before them, where masks have no registers: what follows the lanes of a tail is
 // loaded too, if it is of the tensor.
 bool loads_on(const function_emitter& f, const place& p) {
-  return p.prefix && p.end != nullptr && !f.m.target.vectors.mask_registers;
+  return p.prefix && f.buffer(p.buffer).where == ir::role::input && !f.m.target.vectors.mask_registers;
 }
 
 Value* masked_contiguous(function_emitter& f, const place& p, Type* type, Align align) {
@@ -236,14 +236,15 @@ Value* load_contiguous(function_emitter& f, const place& p, Type* type, Align al
     Value* const all = b.CreateAlignedLoad(type, p.address, align);
     return std::vector<Value*>{b.CreateSelect(p.mask, all, Constant::getNullValue(type))};
   };
-  return emit_either(f, b.CreateICmpULE(last, p.end), whole, masked).front();
+  return emit_either(f, b.CreateICmpULE(last, end_of(f, p.buffer)), whole, masked).front();
 }
 
 // Integers that a subscript's lanes were loaded from, one after the other, and that nothing writes before the lanes are
 // used: the program's own indices. In a tail the first takes the place of those that there are none of.
 void find_indices(function_emitter& f, const place& p, lane_access& a) {
   auto& b = f.build;
-  if (p.index == ir::none || (p.mask != nullptr && !p.prefix)) return;
+  if (p.index == ir::none || p.lanes > most_lanes_written_out || (p.mask != nullptr && !p.prefix)) return;
+  if (p.prefix && p.stride) return;  // lanes that there are none of would go on from the first
   ir::value v = p.index;
   if (const ir::instruction& i = f.instruction(v); i.code == ir::opcode::elementwise && i.what == op::cast)
     v = i.args[0];

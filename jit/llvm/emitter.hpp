@@ -58,7 +58,7 @@ struct cell {
 
 struct buffer_facts {
   llvm::Value* data = nullptr;
-  llvm::Value* end = nullptr;  // of an input's elements, once it was asked for
+  llvm::Value* end = nullptr;  // of an input's elements, once that was asked for; see emit_memory.cpp
   std::vector<llvm::Value*> extents, strides;
 };
 
@@ -200,7 +200,7 @@ struct lane_access {
   llvm::Type* index = nullptr;
 };
 llvm::Value* spilled(function_emitter& f, llvm::Value* vector);  // where lanes are loaded one by one
-// Few enough lanes to write each out.
+inline constexpr int most_lanes_written_out = 16;
 bool is_written_out(const function_emitter& f, const lane_access& a);
 llvm::Value* load_written_out(function_emitter& f, const lane_access& a);
 bool goes_by_lane(const function_emitter& f, int lanes);

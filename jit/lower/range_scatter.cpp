@@ -11,6 +11,7 @@
 #include <sheaf/jit/plan/algorithms/range_scatter/ragged.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/algorithms/sort/sort.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::lower {
 
@@ -282,7 +283,7 @@ ir::value overlap_little(const lists_lowering& a, const stage& s, scope& at) {
   const ir::value little = b.emit(op::less_equal, {rows_in_all, b.emit(op::add, {rows, some})});
   if (s.vector != s.owned) return little;
   const ir::value slices = a.k.emit(plan::trips_of(a.k.g, a.l.slice), at);
-  const ir::value least = b.emit(op::mul, {slices, b.i64(2 * s.lanes)});
+  const ir::value least = b.emit(op::mul, {slices, b.i64(tuning::range_scatter::least_streamed * s.lanes)});
   return b.emit(op::logical_and, {little, b.emit(op::less_equal, {least, rows_in_all})});
 }
 

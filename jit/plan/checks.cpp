@@ -192,7 +192,7 @@ void prove(graph& g, const std::vector<node_id>& loads, std::vector<stage>& stag
   proving with_proofs(g, loads);
   for (stage& s : stages) {
     s.vouched = vouched_in_slices(g, s, loads);
-    for (node_id& n : s.vouched) n = with_proofs(n);
+    for (vouched_load& v : s.vouched) v = {with_proofs(v.load), v.row, with_proofs(v.low), with_proofs(v.high)};
     s.define = with_proofs(s.define);
     for_each_root(s, [&](node_id& n, root_kind) { n = with_proofs(n); });
   }

@@ -52,6 +52,11 @@ struct task_size {
   bool operator==(const task_size&) const = default;
 };
 
+// Of a sum over slices: a load that checks vouch for where low <= row < high. See vouched.hpp.
+struct vouched_load {
+  node_id load = no_node, row = no_node, low = no_node, high = no_node;
+};
+
 struct stage {
   node_id define = no_node;      // what is stored, as loads name it
   node_id body = no_node;        // its value, in `indices`
@@ -67,7 +72,7 @@ struct stage {
   // scatter, range scatter: the index j that tasks own; scan, window: the index along which it runs
   node_id owned = no_node;
   slice_lists slices;          // lists, and stages that read them
-  std::vector<node_id> vouched;  // loads of a sum over slices that checks vouch for in each; see vouched.hpp
+  std::vector<vouched_load> vouched;
   inverse_index_form inverse;  // updates, and the scatter that reads them
   // scatter of an extremum: a row has so many updates that few of them change it, and those alone are written
   bool seldom_changes = false;

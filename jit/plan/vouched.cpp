@@ -1,36 +1,31 @@
 #include <sheaf/jit/plan/vouched.hpp>
 
 #include <algorithm>
+#include <unordered_map>
 
+#include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/bounds.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-// low <= row && row < high, for a row of the results.
-struct slice_condition {
-  node_id row = no_node, low = no_node, high = no_node;
-};
-
-std::vector<slice_condition> slices_in(graph& g, const stage& s) {
+// All pairs of conditions low <= row && row < high, for rows of the results.
+std::vector<vouched_load> slices_in(graph& g, const stage& s) {
   flat<node_id> all;
   deltas::conjuncts(g, g.arg(s.body, 1), all);
-  std::vector<slice_condition> list;
-  for (const node_id row : s.indices) {
-    slice_condition slice{row};
-    for (const node_id c : all) {
-      if (g.kind(c) == op::less_equal && g.arg(c, 1) == row) slice.low = g.arg(c, 0);
-      if (g.kind(c) == op::less && g.arg(c, 0) == row) slice.high = g.arg(c, 1);
-    }
-    if (slice.low != no_node && slice.high != no_node) list.push_back(slice);
-  }
+  std::vector<vouched_load> list;
+  for (const node_id row : s.indices)
+    for (const node_id from : all)
+      for (const node_id to : all)
+        if (g.kind(from) == op::less_equal && g.arg(from, 1) == row && g.kind(to) == op::less && g.arg(to, 0) == row)
+          list.push_back({.row = row, .low = g.arg(from, 0), .high = g.arg(to, 1)});
   return list;
 }
 
 class vouching {
  public:
-  vouching(graph& g, const stage& s, const slice_condition& slice)
+  vouching(graph& g, const stage& s, const vouched_load& slice)
       : g_(g), slice_(slice), bound_(bound_indices(g, s.body)) {}
 
   // Does a checked load have this one's value where its index is the row, and the others' are the sum's?
@@ -62,7 +57,7 @@ class vouching {
   }
 
   graph& g_;
-  const slice_condition& slice_;
+  const vouched_load& slice_;
   std::vector<node_id> bound_;
 };
 
@@ -87,24 +82,31 @@ class proving_own {
 
 }  // namespace
 
-std::vector<node_id> vouched_in_slices(graph& g, const stage& s, const std::vector<node_id>& checked) {
-  std::vector<node_id> list;
+std::vector<vouched_load> vouched_in_slices(graph& g, const stage& s, const std::vector<node_id>& checked) {
+  std::vector<vouched_load> list;
   if (g.kind(s.body) != op::reduce || is_true(g, g.arg(s.body, 1))) return list;
-  for (const slice_condition& slice : slices_in(g, s)) {
+  for (vouched_load slice : slices_in(g, s)) {
     const vouching vouches(g, s, slice);
     for (const node_id load : loads_in(g, g.arg(s.body, 0))) {
       if (is_inside(g, load) || !g.free[load].has(g.ordinal(slice.row))) continue;
-      if (std::ranges::any_of(checked, [&](node_id n) { return vouches(n, load); })) list.push_back(load);
+      slice.load = load;
+      if (std::ranges::any_of(checked, [&](node_id n) { return vouches(n, load); })) list.push_back(slice);
     }
   }
   return list;
 }
 
 void prove_vouched(graph& g, stage& s) {
-  if (s.vouched.empty()) return;
-  const node_id element = proving_own(g, s.vouched)(g.arg(s.body, 0));
-  s.body = intern_reduce(g, monoid_of(g, s.body), g.type(s.body), element, g.arg(s.body, 1), bound_indices(g, s.body));
-  s.vouched.clear();
+  const updated_rows rows = rows_of(g, s);
+  std::vector<node_id> loads;
+  for (const vouched_load& v : s.vouched)
+    if (v.row == s.owned && rows.low != no_node && is_same(g, v.low, rows.low) && rows.high != no_node &&
+        is_same(g, v.high, rows.high))
+      loads.push_back(v.load);
+  if (loads.empty()) return;
+  std::vector<node_id> list = arguments(g, s.body, 0);
+  list[0] = proving_own(g, loads)(list[0]);
+  s.body = g.intern(op::reduce, g.type(s.body), g[s.body].attribute, list.data(), static_cast<int>(list.size()));
 }
 
 }  // namespace sheaf::inline v0_1::plan

@@ -8,9 +8,9 @@
 namespace sheaf::inline v0_1::plan {
 
 // Of a sum over the slices that have a row, all loads that one of `checked` is for the same slice and row.
-std::vector<node_id> vouched_in_slices(graph& g, const stage& s, const std::vector<node_id>& checked);
+std::vector<vouched_load> vouched_in_slices(graph& g, const stage& s, const std::vector<node_id>& checked);
 
-// Where the stage evaluates its terms for the rows of slices alone: these loads as proven ones.
+// Of a range scatter that evaluates its terms for the rows of slices alone: what is vouched for there as proven loads.
 void prove_vouched(graph& g, stage& s);
 
 }  // namespace sheaf::inline v0_1::plan

@@ -77,5 +77,15 @@ TEST_P(by_lane, lanes_are_not_written_out) {
   EXPECT_LT(lines, 4000) << lines;
 }
 
+// A mask of two lanes is made without the instruction that waits amid those of AVX.
+TEST(written_out, code_without_insertq) {
+  sheaf_llvm_options o = default_options();
+  o.cpu = "znver3";
+  o.want_asm = 1;
+  const std::string code = program(apart(element::f32, 4), o).code().assembly;
+  EXPECT_EQ(code.find("insertq"), std::string::npos) << code;
+  EXPECT_NE(code.find("vinsertps"), std::string::npos) << code;
+}
+
 }  // namespace
 }  // namespace sheaf::test

@@ -168,6 +168,31 @@ TEST(register_tile, sums_go_along_memory) {
   t.expect_right(1e-5);
 }
 
+// Of any width of registers: places are addresses, and the middle of each row has no masks.
+TEST(register_tile, padded_convolutions) {
+  constexpr auto images = tensor<"images", float, 4>;
+  constexpr auto w = tensor<"w", float, 4>;
+  constexpr auto n = axis<"n">;
+  constexpr auto c = axis<"c">;
+  constexpr auto o = axis<"o">;
+  constexpr auto u = axis<"u">;
+  constexpr auto z = axis<"z">;
+  constexpr auto image = n.in(0_c, extent(images, dim<0>));
+  constexpr auto plain = define<"plain">(image, o, i.in(0_c, 40_c), j.in(0_c, 40_c)) =
+      sum(over(c, u, z), images.padded(0_c)(n, c, i + u - 1_c, j + z - 1_c) * w(o, c, u, z));
+  constexpr auto strided = define<"strided">(image, o, i.in(0_c, 20_c), j.in(0_c, 20_c)) =
+      sum(over(c, u, z), images.padded(0_c)(n, c, 2_c * i + u - 1_c, 2_c * j + z - 1_c) * w(o, c, u, z));
+  for (const target::vectors& width : std::span(target::widths).first(2)) {
+    trial one = trial_of(plain), two = trial_of(strided);
+    for (trial* t : {&one, &two}) {
+      t->vectors = &width;
+      t->random("images", {2, 5, 40, 40}).random("w", {9, 5, 3, 3});
+      EXPECT_TRUE(says(*t, "register tile")) << width.name << "\n" << t->plan_text();
+      t->expect_right(1e-5);
+    }
+  }
+}
+
 // What ranges depend on is not jammed, nor what there is little of.
 TEST(register_tile, not_of_triangles_or_small_products) {
   constexpr auto low = define<"low">(i, j) = sum(k.in(0_c, i), x(i, k) * y(k, j));

@@ -68,5 +68,35 @@ TEST(vouched, slices_are_those_of_the_check) {
   one.with("other", {3001}, bounds).random("v", {3000}).expect_right(1e-5);
 }
 
+// Of two slices, or two ranges of a row, what is vouched for in one says nothing of the other.
+TEST(vouched, ranges_of_another_index) {
+  constexpr auto h = axis<"h">;
+  constexpr auto low = tensor<"low", std::int32_t, 1>;
+  constexpr auto high = tensor<"high", std::int32_t, 1>;
+  constexpr auto grid = tensor<"grid", float, 2>;
+  constexpr auto blocks = define<"blocks">(m.in(0_c, extent(low, dim<0>))) =
+      sum(over(slice, h.in(low(m), high(m))), grid(e, h) * w(at(h)));
+  constexpr auto inner = define<"inner">(m.in(0_c, extent(low, dim<0>))) = sum(e.in(low(m), high(m)), a(e) * w(at(e)));
+  constexpr auto outer = define<"outer">(m.in(0_c, extent(low, dim<0>))) =
+      sum(slice.where(low(m) <= e && e < high(m)), a(e) * w(at(e)));
+  constexpr std::int64_t count = 3000, rows = 4 * count, columns = 64;
+  std::vector<double> bounds, lows, highs, lows_of_rows, highs_of_rows, places, places_of_rows;
+  for (int k = 0; k <= count; ++k) bounds.push_back(4 * k);
+  for (int k = 0; k < count; ++k) {
+    lows.push_back(3 + k % 5), highs.push_back(20 + k % 7);
+    lows_of_rows.push_back(4 * k + 1), highs_of_rows.push_back(4 * k + 3);
+  }
+  for (int k = 0; k < columns; ++k) places.push_back(k < 3 || k > 25 ? 1e9 : k % 40);
+  for (int k = 0; k < rows; ++k) places_of_rows.push_back(k % 4 == 1 || k % 4 == 2 ? k % 40 : 1e9);
+  trial two = trial_of(vjp(blocks, grid));
+  two.with("off", {count + 1}, bounds).with("low", {count}, lows).with("high", {count}, highs);
+  two.with("at", {columns}, places).random("grid", {rows, columns}).random("w", {40});
+  two.random("cotangent_blocks", {count}).expect_right(1e-5);
+  trial both = trial_of(inner, vjp(outer, a));
+  both.with("off", {count + 1}, bounds).with("low", {count}, lows_of_rows).with("high", {count}, highs_of_rows);
+  both.with("at", {rows}, places_of_rows).random("a", {rows}).random("w", {40});
+  both.random("cotangent_outer", {count}).expect_right(1e-5);
+}
+
 }  // namespace
 }  // namespace sheaf::test

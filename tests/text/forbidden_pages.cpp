@@ -123,5 +123,27 @@ TEST(forbidden_pages, ends_of_rows) {
     }
 }
 
+// Lanes that step by their number beside what data names, to the last row of the last column.
+TEST(forbidden_pages, lanes_along_a_diagonal) {
+  const text_program program(
+      "input x: f32[?, ?]\ninput at: i32[?]\ny(t.in(0, extent(at, 0))) = x(t, at(t))\n"
+      "z(t.in(0, extent(at, 0))) = x(at(t), t)\noutput y\noutput z");
+  for (std::int64_t n = 1; n < 70; ++n) {
+    const auto size = static_cast<std::size_t>(n);
+    const flush<float> x(size * size > 1024 ? 1024 : size * size);
+    const std::int64_t side = size * size > 1024 ? 32 : n;
+    const flush<std::int32_t> at(static_cast<std::size_t>(side));
+    for (std::int64_t k = 0; k < side * side; ++k) x.data()[k] = static_cast<float>(k);
+    for (std::int64_t k = 0; k < side; ++k) at.data()[k] = static_cast<std::int32_t>(side - 1 - k / 2);
+    const std::int64_t extents[] = {side, side}, strides[] = {side, 1}, count[] = {side}, one[] = {1};
+    const auto found = program({{"x", view<const float, 2>(x.data(), extents, strides)},
+                                {"at", view<const std::int32_t, 1>(at.data(), count, one)}});
+    for (std::int64_t t = 0; t < side; ++t) {
+      EXPECT_EQ(found[0].as<const float, 1>()(t), static_cast<float>(t * side + at.data()[t])) << side << ", " << t;
+      EXPECT_EQ(found[1].as<const float, 1>()(t), static_cast<float>(at.data()[t] * side + t)) << side << ", " << t;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sheaf::test

@@ -249,7 +249,9 @@ namespace {
 node_id in_memory_order(graph& g, node_id n) {
   const std::vector<node_id> loops = loops_of(g, n, no_node);
   if (is_folded_in_order(g, n) || keeps_several(g, n) || loops == bound_indices(g, n)) return n;
-  return intern_reduce(g, monoid_of(g, n), g.type(n), g.arg(n, 0), g.arg(n, 1), loops);
+  std::vector<node_id> list{g.arg(n, 0), g.arg(n, 1)};
+  list.insert(list.end(), loops.begin(), loops.end());
+  return g.intern(op::reduce, g.type(n), g[n].attribute, list.data(), static_cast<int>(list.size()));
 }
 
 }  // namespace
