@@ -84,8 +84,7 @@ bool has_far_lanes(graph& g, const facts& known, const stage& s) {
 bool packs_much(const graph& g, const facts& known, const cache_tile_form& c, node_id lane) {
   amount bytes = 0;
   for (const node_id n : c.packed) bytes += known.trips(c.walk) * known.trips(lane) * row(g.type(n)).bytes;
-  const double stays = std::min(tuning::products::stays, known.call().on.second_cache);
-  return all_of({{known.trips(c.rows), least_rows}, {bytes, stays + 1}});
+  return all_of({{known.trips(c.rows), least_rows}, {bytes, tuning::products::stays + 1}});
 }
 
 bool has_cache_tile(graph& g, const facts& known, const stage& s) {

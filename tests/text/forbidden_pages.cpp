@@ -138,9 +138,10 @@ TEST(forbidden_pages, lanes_along_a_diagonal) {
     const std::int64_t extents[] = {side, side}, strides[] = {side, 1}, count[] = {side}, one[] = {1};
     const auto found = program({{"x", view<const float, 2>(x.data(), extents, strides)},
                                 {"at", view<const std::int32_t, 1>(at.data(), count, one)}});
+    const auto y = found[0].as<const float, 1>(), z = found[1].as<const float, 1>();
     for (std::int64_t t = 0; t < side; ++t) {
-      EXPECT_EQ(found[0].as<const float, 1>()(t), static_cast<float>(t * side + at.data()[t])) << side << ", " << t;
-      EXPECT_EQ(found[1].as<const float, 1>()(t), static_cast<float>(at.data()[t] * side + t)) << side << ", " << t;
+      EXPECT_EQ(y(t), static_cast<float>(t * side + at.data()[t])) << side << ", row " << t;
+      EXPECT_EQ(z(t), static_cast<float>(at.data()[t] * side + t)) << side << ", row " << t;
     }
   }
 }
