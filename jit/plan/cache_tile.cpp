@@ -1,6 +1,9 @@
 #include <sheaf/jit/plan/cache_tile.hpp>
 
+#include <algorithm>
+
 #include <sheaf/jit/plan/packing.hpp>
+#include <sheaf/jit/tuning/products.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -17,7 +20,8 @@ void choose(graph& g, const facts& known, program_plan& plan, kernel_plan& k) {
   if (!rows_and_lanes || (!tiled && !far)) return;
   cache_tile_form c = packed_form(g, s, k.parallel, s.vector);
   if (c.rows == no_node || bytes_of_panel(g, c, s.lanes) > most_bytes) return;
-  if (!far && !packs_much(g, known, c, s.vector)) return;
+  const double stays = std::min(tuning::products::stays, known.call().on.second_cache);
+  if (!far && !packs_much(g, known, c, s.vector, stays)) return;
   k.cache = std::move(c);
 }
 

@@ -81,10 +81,10 @@ bool has_far_lanes(graph& g, const facts& known, const stage& s) {
   return std::ranges::any_of(c.packed, [&](node_id n) { return any_node(g, n, far); });
 }
 
-bool packs_much(const graph& g, const facts& known, const cache_tile_form& c, node_id lane) {
+bool packs_much(const graph& g, const facts& known, const cache_tile_form& c, node_id lane, double stays) {
   amount bytes = 0;
   for (const node_id n : c.packed) bytes += known.trips(c.walk) * known.trips(lane) * row(g.type(n)).bytes;
-  return all_of({{known.trips(c.rows), least_rows}, {bytes, tuning::products::stays + 1}});
+  return all_of({{known.trips(c.rows), least_rows}, {bytes, stays + 1}});
 }
 
 bool has_cache_tile(graph& g, const facts& known, const stage& s) {
@@ -94,7 +94,7 @@ bool has_cache_tile(graph& g, const facts& known, const stage& s) {
     return false;
   const cache_tile_form c = packed_form(g, s, s.parallel, s.vector);
   if (c.rows == no_node || bytes_of_panel(g, c, std::min(s.lanes, tuning::rows::lanes)) > most_bytes) return false;
-  return packs_much(g, known, c, s.vector);
+  return packs_much(g, known, c, s.vector, tuning::products::stays);
 }
 
 node_id lane_of_packed(graph& g, const facts& known, const stage& s) {

@@ -17,13 +17,14 @@ cache_tile_form packed_form(const graph& g, const stage& s, node_id rows, node_i
 // Of a block of a panel with so many lanes.
 std::int64_t bytes_of_panel(const graph& g, const cache_tile_form& c, int lanes);
 
-// Is so much packed, for so many rows, that it is worth a cache tile?
-bool packs_much(const graph& g, const facts& known, const cache_tile_form& c, node_id lane);
+// Is more packed than a cache holds as it lies, for so many rows that it is worth a cache tile?
+bool packs_much(const graph& g, const facts& known, const cache_tile_form& c, node_id lane, double stays);
 
 // Are the lanes of a stage far apart in what a cache tile would pack?
 bool has_far_lanes(graph& g, const facts& known, const stage& s);
 
-// Will its kernel have a cache tile, if it has the kernel for itself?
+// Will its kernel have a cache tile, if it has the kernel for itself? It asks no number of a processor family, for
+// which stages share a kernel decides their lanes.
 bool has_cache_tile(graph& g, const facts& known, const stage& s);
 
 // The index of a stage's results that had better run in lanes although they are far apart in memory, where the fold

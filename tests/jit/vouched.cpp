@@ -65,7 +65,7 @@ TEST(vouched, slices_are_those_of_the_check) {
   fill(one, 300);
   std::vector<double> bounds;
   for (int k = 0; k <= 300; ++k) bounds.push_back(3 * k);
-  one.with("other", {3001}, bounds).random("v", {300}).expect_right(1e-5);
+  one.with("other", {301}, bounds).random("v", {300}).expect_right(1e-5);
 }
 
 // Of two slices, or two ranges of a row, what is vouched for in one says nothing of the other.
