@@ -125,11 +125,12 @@ void find(function_emitter& f, std::int32_t id, const std::vector<ir::value>& su
     }
     const bool vector = subscript->getType()->isVectorTy();
     Value* term = b.CreateMul(subscript, vector ? splat(f, facts.strides[d], p.lanes) : facts.strides[d]);
-    if (vector) p.index = p.offsets ? ir::none : subscripts[d], p.scale = facts.strides[d];
-    if (vector)
-      p.offsets = p.offsets ? b.CreateAdd(p.offsets, term) : term;
-    else
+    if (!vector) {
       p.pointer = b.CreateGEP(p.element, p.pointer, term);
+      continue;
+    }
+    p.index = p.offsets ? ir::none : subscripts[d], p.scale = facts.strides[d];
+    p.offsets = p.offsets ? b.CreateAdd(p.offsets, term) : term;
   }
   if (p.how == ir::access::strided) p.offsets = nullptr, p.stride = facts.strides.back();
   p.buffer = id;

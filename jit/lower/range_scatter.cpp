@@ -275,7 +275,7 @@ class row_writer {
 };
 
 // Do slices have together hardly more rows than there are? Where lanes are rows, they also have to be long: of each
-// that is stored past the caches, rows up to the first line are stored by themselves.
+// whose stores are non-temporal, rows up to the first line are stored by themselves.
 ir::value overlap_little(const lists_lowering& a, const stage& s, scope& at) {
   ir::block_builder& b = *at.block;
   const ir::value rows_in_all = a.at(b, b.emit(op::add, {a.chunks, a.chunks}));

@@ -330,15 +330,30 @@ class masked_product {
   std::vector<node_id> rest_;
 };
 
-bool take_masked(const context& c, stage& s) {
+bool may_hold_products(const context& c, const stage& s) {
+  return !c.known.call().gpu && s.how == way::map && s.indices.size() > 1;
+}
+
+}  // namespace
+
+bool take_products(const context& c, stage& s) {
+  if (!may_hold_products(c, s)) return false;
+  const node_id n = product_beside_others(c.g, c.known, s);
+  if (n == no_node) return false;
+  store_by_itself(c, s, n, "a product, beside which the stage folds more");
+  return true;
+}
+
+bool take_masked_product(const context& c, stage& s) {
+  if (!may_hold_products(c, s)) return false;
   for (const node_id n : reductions_in(c.g, s.body))
     if (is_worth_storing(c.g, c.known, n) && masked_product(c, s, n)()) return true;
   return false;
 }
 
-bool take_factor(const context& c, stage& s) {
+bool take_factor_of_product(const context& c, stage& s) {
   const auto& [g, known, before] = c;
-  if (s.vector == no_node) return false;
+  if (!may_hold_products(c, s) || s.vector == no_node) return false;
   for (const node_id n : reductions_in(g, s.body)) {
     if (!g.free[n].has(g.ordinal(s.vector)) || !is_worth_storing(g, known, n)) continue;
     const node_id e = factor_of_rows(c, n, s.vector).found;
@@ -347,17 +362,6 @@ bool take_factor(const context& c, stage& s) {
     return true;
   }
   return false;
-}
-
-}  // namespace
-
-bool take_products(const context& c, stage& s) {
-  const auto& [g, known, before] = c;
-  if (known.call().gpu || s.how != way::map || s.indices.size() < 2) return false;
-  const node_id n = product_beside_others(g, known, s);
-  if (n == no_node) return take_masked(c, s) || take_factor(c, s);
-  store_by_itself(c, s, n, "a product, beside which the stage folds more");
-  return true;
 }
 
 }  // namespace sheaf::inline v0_1::plan

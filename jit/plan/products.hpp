@@ -21,5 +21,9 @@ void store_products(graph& g, const facts& known, std::vector<stage>& stages);
 
 // Rule: what a stage adds up besides a product has no tile, so the product is stored first.
 bool take_products(const context& c, stage& s);
+// Rule: a factor of a product under a mask is stored as 0 where that is false, if all stays finite.
+bool take_masked_product(const context& c, stage& s);
+// Rule: what a product computes of an element of its rows is stored, not computed for each register of lanes.
+bool take_factor_of_product(const context& c, stage& s);
 
 }  // namespace sheaf::inline v0_1::plan

@@ -111,6 +111,8 @@ constexpr rule table[] = {
     {"repeated terms", "slow functions of few values in a scatter of many", on_stage<take_repeated>},
     {"products", "before values of pairs are: those that are stored are computed in tiles of their own",
      on_stage<take_products>},
+    {"masked products", "once a product is alone in its stage", on_stage<take_masked_product>},
+    {"factors of products", "of those that no mask is left of", on_stage<take_factor_of_product>},
     {"pair tiles", "before placement would store a value for each pair", on_stage<take_pair_tiles>},
     {"short rows", "before placement: what a sum over all rows needs of each is folded with rows in lanes", nullptr,
      on_reduction<take_short_rows>, innermost, 6},

@@ -54,7 +54,7 @@ class pairing {
       if (all == no_node) continue;
       // What such a value is made of may have no stage of its own.
       const bool ties = (is_extremum(g_, n) || joins_positions(g_, n)) && are_numbers_compared();
-      all = with_inlined(g_, all, [&](node_id d) { return (!ties && is_stored_pair(d)) || !has_stage(d); });
+      all = with_inlined(g_, all, [&](node_id d) { return (!ties && is_recomputed_pair(c_, d)) || !has_stage(d); });
       all = with_outer_condition(g_, all);
       if (!is_form(all)) continue;
       const node_id row = interchanged(c_, all, f_, [&](node_id e) { return expanded(e); });
@@ -70,11 +70,9 @@ class pairing {
   node_id expanded(node_id e) const {
     return with_inlined(g_, e, [&](node_id d) {
       const auto stored = std::ranges::find(c_.before, d, &stage::define);
-      return stored == c_.before.end() || stored->made != origin::program || is_stored_pair(d);
+      return stored == c_.before.end() || stored->made != origin::program || is_recomputed_pair(c_, d);
     });
   }
-
-  bool is_stored_pair(node_id define) const { return is_recomputed_pair(c_, define); }
 
   // Then what ties with an extremum is looked for somewhere, and its value must have the bits that the extremum has. A
   // comparison with a constant, as with infinity in a logsumexp, asks for no ties.
@@ -100,7 +98,7 @@ class pairing {
         if (results.size() == 1 && g_.kind(q) == op::reduce && is_of_pair(g_, q, results[0], walk))
           ragged = ragged || !g_.free[g_.arg(q, 2)].within(set_of(g_, {g_.arg(q, 2)}));  // see are_sums
         const bool reads = g_.kind(q) == op::load && g_.kind(g_.arg(q, 0)) == op::define;
-        const bool of_pair = g_.kind(q) == op::reduce || (reads && is_stored_pair(g_.arg(q, 0)));
+        const bool of_pair = g_.kind(q) == op::reduce || (reads && is_recomputed_pair(c_, g_.arg(q, 0)));
         pairs = pairs || (of_pair && uses(g_, q, walk));
       });
     if (!pairs || ragged || known_.call().force_for_tests) return pairs && !ragged;
