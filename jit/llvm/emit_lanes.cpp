@@ -7,8 +7,6 @@ using namespace llvm;
 
 namespace {
 
-Value* content_of(function_emitter& f, AllocaInst* slot) { return f.build.CreateLoad(slot->getAllocatedType(), slot); }
-
 // Lane k takes the one `by` before it (after it, backward) in the row of this vector and its neighbour.
 Value* neighbours(function_emitter& f, Value* kept, Value* x, int by) {
   std::vector<int> from;

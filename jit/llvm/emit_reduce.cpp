@@ -38,8 +38,6 @@ int combining_lanes(const function_emitter& f, const ir::block& body, ir::value 
   return 0;
 }
 
-Value* content_of(function_emitter& f, AllocaInst* slot) { return f.build.CreateLoad(slot->getAllocatedType(), slot); }
-
 // `whole` with `first` for its first lanes.
 Value* with_first(function_emitter& f, Value* whole, Value* first, int lanes, int of) {
   std::vector<int> widened, from;

@@ -58,7 +58,7 @@ struct cell {
 
 struct buffer_facts {
   llvm::Value* data = nullptr;
-  llvm::Value* end = nullptr;  // of an input's elements, once that was asked for; see emit_memory.cpp
+  llvm::Value* end = nullptr;  // of an input's elements, once that was asked for
   std::vector<llvm::Value*> extents, strides;
 };
 
@@ -125,6 +125,10 @@ struct function_emitter {
   llvm::AllocaInst* stack_slot(llvm::Type* type, const char* name);
 };
 
+inline llvm::Value* content_of(function_emitter& f, llvm::AllocaInst* slot) {
+  return f.build.CreateLoad(slot->getAllocatedType(), slot);
+}
+
 // emit_module.cpp
 void emit_module(emitter& m);
 
@@ -169,10 +173,14 @@ llvm::Value* emit_op(function_emitter& f, op what, element from, element to, std
 llvm::Value* emit_place_comparison(function_emitter& f, const ir::instruction& i);
 llvm::Value* emit_choice(function_emitter& f, ir::value condition, llvm::Value* x, llvm::Value* y);
 
-// emit_memory.cpp
-llvm::Value* buffer_extent(function_emitter& f, std::int32_t b, int dimension);
-llvm::Value* sink(function_emitter& f);  // 64 bytes that nothing reads
+// emit_facts.cpp
 buffer_facts& facts_of(function_emitter& f, std::int32_t id);
+llvm::Value* buffer_extent(function_emitter& f, std::int32_t b, int dimension);
+// Where the elements of an input end that lie one after the other; null, if they don't.
+llvm::Value* end_of(function_emitter& f, std::int32_t id);
+
+// emit_memory.cpp
+llvm::Value* sink(function_emitter& f);  // 64 bytes that nothing reads
 llvm::Value* emit_load(function_emitter& f, const ir::instruction& i);
 void emit_store(function_emitter& f, const ir::statement& s);
 
