@@ -4,6 +4,7 @@
 
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/check_stages.hpp>
+#include <sheaf/jit/plan/proving.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/roots.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -160,36 +161,8 @@ struct evaluated_loads {
   }
 };
 
-// The program with loads that checks vouch for as proven ones, in the definitions that it may read too. What is inside
-// by ranges alone needs no proof.
-class proving {
- public:
-  proving(graph& g, const std::vector<node_id>& loads) : g_(g) {
-    for (const node_id n : loads)
-      if (!is_inside(g, n)) proven_.insert(n);
-  }
-
-  node_id operator()(node_id n) {
-    if (const auto found = done_.find(n); found != done_.end()) return found->second;
-    const node old = g_[n];
-    flat<node_id> list;
-    bool same = true;
-    for (int k = 0; k < old.count; ++k) {
-      list.push((*this)(g_.arg(n, k)));
-      same = same && list.back() == g_.arg(n, k);
-    }
-    const node_id made = same ? n : g_.intern(old.kind, old.type, old.attribute, list.data(), old.count);
-    return done_[n] = proven_.contains(n) ? proven(g_, made) : made;
-  }
-
- private:
-  graph& g_;
-  std::unordered_set<node_id> proven_;
-  std::unordered_map<node_id, node_id> done_;
-};
-
 void prove(graph& g, const std::vector<node_id>& loads, std::vector<stage>& stages) {
-  proving with_proofs(g, loads);
+  proving with_proofs(g, loads, proving::in::all_it_reads);
   for (stage& s : stages) {
     s.vouched = vouched_in_slices(g, s, loads);
     for (vouched_load& v : s.vouched) v = {with_proofs(v.load), v.row, with_proofs(v.low), with_proofs(v.high)};

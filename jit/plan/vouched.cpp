@@ -1,10 +1,10 @@
 #include <sheaf/jit/plan/vouched.hpp>
 
 #include <algorithm>
-#include <unordered_map>
 
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/bounds.hpp>
+#include <sheaf/jit/plan/proving.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -61,25 +61,6 @@ class vouching {
   std::vector<node_id> bound_;
 };
 
-class proving_own {
- public:
-  proving_own(graph& g, const std::vector<node_id>& loads) : g_(g), loads_(loads) {}
-  node_id operator()(node_id e) {
-    const node n = g_[e];
-    if (n.kind != op::load && n.kind != op::reduce && n.kind != op::tuple && !is_elementwise(n.kind)) return e;
-    if (const auto found = done_.find(e); found != done_.end()) return found->second;
-    std::vector<node_id> list;
-    for (int k = 0; k < n.count; ++k) list.push_back((*this)(g_.arg(e, k)));
-    const node_id made = g_.intern(n.kind, n.type, n.attribute, list.data(), n.count);
-    return done_[e] = std::ranges::find(loads_, e) == loads_.end() ? made : proven(g_, made);
-  }
-
- private:
-  graph& g_;
-  const std::vector<node_id>& loads_;
-  std::unordered_map<node_id, node_id> done_;
-};
-
 }  // namespace
 
 std::vector<vouched_load> vouched_in_slices(graph& g, const stage& s, const std::vector<node_id>& checked) {
@@ -105,7 +86,7 @@ void prove_vouched(graph& g, stage& s) {
       loads.push_back(v.load);
   if (loads.empty()) return;
   std::vector<node_id> list = arguments(g, s.body, 0);
-  list[0] = proving_own(g, loads)(list[0]);
+  list[0] = proving(g, loads, proving::in::itself)(list[0]);
   s.body = g.intern(op::reduce, g.type(s.body), g[s.body].attribute, list.data(), static_cast<int>(list.size()));
 }
 

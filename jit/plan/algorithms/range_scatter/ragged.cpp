@@ -350,25 +350,24 @@ bool list_slices(const context& c, stage& s) {
     const bool near = std::max(o.chunk, l.chunk) == 4 * std::min(o.chunk, l.chunk);
     return o.chunk == l.chunk || (known.for_groups() && !o.all && near);
   };
-  for (const stage& other : done) {
+  const auto same = std::ranges::find_if(done, [&](const stage& other) {
     const slice_lists& o = other.slices;
-    if (other.how != way::lists || o.slice != l.slice || o.owned != l.owned || !is_same(g, o.low, l.low) ||
-        !is_same(g, o.high, l.high) || !fits(o))
-      continue;
-    l.chunk = o.chunk, l.shift = o.shift;
-    l.array = other.define, l.shorts = s.slices.shorts, l.sought = s.slices.sought;
-    s.slices = l;
-    prove_vouched(g, s);
-    return true;
+    return other.how == way::lists && o.slice == l.slice && o.owned == l.owned && is_same(g, o.low, l.low) &&
+           is_same(g, o.high, l.high) && fits(o);
+  });
+  if (same != done.end()) {
+    l.chunk = same->slices.chunk, l.shift = same->slices.shift, l.array = same->define;
+  } else {
+    stage lists = lists_stage(g, known, l);
+    lists.when = s.when;
+    sort_slices(c, lists);
+    l.array = lists.define;
+    s.reasons.push_back("a task walks the slices that meet its rows, and writes each row once");
+    done.push_back(std::move(lists));
   }
-  stage lists = lists_stage(g, known, l);
-  lists.when = s.when;
-  sort_slices(c, lists);
-  l.array = lists.define, l.shorts = s.slices.shorts, l.sought = s.slices.sought;
+  l.shorts = s.slices.shorts, l.sought = s.slices.sought;
   s.slices = l;
-  s.reasons.push_back("a task walks the slices that meet its rows, and writes each row once");
   prove_vouched(g, s);
-  done.push_back(std::move(lists));
   return true;
 }
 
