@@ -38,6 +38,7 @@ class bare_indices {
       const node_id high = g_.arg(idx, 1);
       if (g_.kind(high) == op::extent || (is_constant(g_, high) && direct[idx])) axes_.push(idx);
     }
+    order_axes();
     for (const node_id idx : g_.indices) {
       const node_id first = axis_of(idx);
       if (first != no_node && !is_unbound(g_, idx) && !disagrees[idx] && g_.arg(idx, 0) == g_.arg(first, 0) &&
@@ -54,6 +55,14 @@ class bare_indices {
   constexpr bool is_printed(node_id n) const { return printed_[n]; }
 
  private:
+  // As they stand when the text is read: its line makes an axis itself, others of its name come after all lines.
+  constexpr void order_axes() {
+    flat<node_id> sorted;
+    for (const bool by_line : {true, false})
+      for (const node_id axis : axes_)
+        if ((index_serial(g_, axis) == 0) == by_line) sorted.push(axis);
+    axes_ = sorted;
+  }
   // The axis of an index's name.
   constexpr node_id axis_of(node_id idx) const {
     for (const node_id axis : axes_)

@@ -105,6 +105,20 @@ TEST(rules, of_ties_in_windows) {
   expect_same("position", place);
 }
 
+// Two products in one expression, a product under a mask, and one of functions of its rows.
+TEST(rules, of_products_beside_others) {
+  constexpr auto a = tensor<"a", double, 2>;
+  constexpr auto b = tensor<"b", double, 2>;
+  constexpr auto c = tensor<"c", double, 2>;
+  constexpr auto give = [](trial& to) { to.random("a", {40, 34}).random("b", {34, 66}).random("c", {34, 66}); };
+  constexpr auto gated = define<"gated">(t, i) = tanh(sum(s, a(t, s) * b(s, i))) * sum(s, a(t, s) * c(s, i));
+  constexpr auto masked = define<"masked">(t, i) = sum(s, select(a(t, s) > 0_c, a(t, s), 0_c) * (b(s, i) + c(s, i)));
+  constexpr auto factors = define<"factors">(t, i) = sum(s, exp(a(t, s)) * b(s, i)) + c(t % 34_c, i);
+  expect_without_rules("products", detail::build_graph<decltype(gated)>(), give);
+  expect_without_rules("masked product", detail::build_graph<decltype(masked)>(), give);
+  expect_without_rules("factors of products", detail::build_graph<decltype(factors)>(), give);
+}
+
 // A table of each row's own, by data.
 TEST(rules, of_rows_that_data_chooses) {
   constexpr auto ids = tensor<"ids", std::int64_t, 1>;
