@@ -95,28 +95,77 @@ std::string tensor_name(const graph& g, node_id tensor) {
   return std::string(g.text.data() + t.first, static_cast<std::size_t>(t.size));
 }
 
+// A subscript, and the range that it must be in.
+struct subscript {
+  subscript(graph& g, node_id load, int d)
+      : tensor(g.arg(load, 0)),
+        dimension(d),
+        e(g.arg(load, 1 + d)),
+        low(low_of(g, tensor, d)),
+        high(high_of(g, tensor, d)),
+        asked(is_number(g, low, 0) ? clamped_instead(g, e, high) : e) {}
+  node_id inside(graph& g) const { return range_condition(g, asked, low, high); }
+
+  node_id tensor;
+  int dimension;
+  node_id e, low, high, asked;
+};
+
+check check_of(const graph& g, const subscript& s) {
+  check c;
+  c.tensor = tensor_name(g, s.tensor);
+  c.dimension = s.dimension;
+  c.subscript = c.least = c.most = s.e;
+  c.low = s.low;
+  c.high = s.high;
+  return c;
+}
+
+// The loops around a load have elements; what is read for each of their elements waits for none where there is nothing
+// to be read at all.
+node_id with_elements(graph& g, const evaluated_load& of, const subscript& s) {
+  node_id all = truth(g, true);
+  for (const node_id idx : of.around) all = conjunction(g, all, make(g, op::less, g.arg(idx, 0), g.arg(idx, 1)));
+  if (is_true(g, all)) return all;
+  all = without_definitions(g, all);
+  return of.inner ? make(g, op::logical_or, make(g, op::less_equal, s.high, s.low), all) : all;
+}
+
 }  // namespace
 
-void check_stages::add_load(node_id n) {
-  for (int d = 0; d + 1 < g[n].count; ++d) {
-    const node_id tensor = g.arg(n, 0), e = g.arg(n, 1 + d), low = low_of(g, tensor, d), high = high_of(g, tensor, d);
-    const node_id asked = is_number(g, low, 0) ? clamped_instead(g, e, high) : e;
-    if (is_true(g, range_condition(g, asked, low, high))) continue;
-    ends r = ends_of(g, without_definitions(g, asked));
-    const node_id between = conjunction(g, range_condition(g, r.least, low, make(g, op::add, r.least, integer(g, 1))),
-                                        range_condition(g, r.most, r.most, high));
+std::vector<node_id> nodes_of(const std::vector<evaluated_load>& list) {
+  std::vector<node_id> nodes;
+  for (const evaluated_load& e : list)
+    if (std::ranges::find(nodes, e.load) == nodes.end()) nodes.push_back(e.load);
+  return nodes;
+}
+
+std::vector<int> waiting_subscripts(graph& g, const evaluated_load& of) {
+  std::vector<int> list;
+  if (of.around.empty()) return list;
+  for (int d = 0; d + 1 < g[of.load].count; ++d) {
+    const subscript s(g, of.load, d);
+    if (!is_true(g, s.inside(g))) list.push_back(d);
+  }
+  return list;
+}
+
+void check_stages::add_load(const evaluated_load& of) {
+  for (int d = 0; d + 1 < g[of.load].count; ++d) {
+    const subscript s(g, of.load, d);
+    if (is_true(g, s.inside(g))) continue;
+    ends r = ends_of(g, without_definitions(g, s.asked));
+    const node_id between =
+        conjunction(g, range_condition(g, r.least, s.low, make(g, op::add, r.least, integer(g, 1))),
+                    range_condition(g, r.most, r.most, s.high));
     ask_for_elements(g, r, between);
     const node_id inside = make(g, op::logical_or, make(g, op::logical_not, r.nonempty), between);
     if (is_true(g, inside)) continue;
-    check c;
-    c.tensor = tensor_name(g, tensor);
-    c.dimension = d;
-    c.subscript = e;
+    check c = check_of(g, s);
     c.least = r.least;
     c.most = r.most;
-    c.low = low;
-    c.high = high;
-    c.outside = without_definitions(g, make(g, op::logical_not, inside));
+    c.outside = conjunction(g, with_elements(g, of, s),
+                            without_definitions(g, make(g, op::logical_not, inside)));
     const auto same = [&](const check& other) { return other.outside == c.outside; };
     if (std::ranges::any_of(plan.checks, same)) continue;
     positions(g, c, free_indices(g, c.outside));
@@ -129,22 +178,18 @@ void check_stages::add_load(node_id n) {
   }
 }
 
-void check_stages::add_violation(const outside_loads& outside, const violation& v) {
-  check c;
-  c.dimension = outside.dimension.at(v.load);
-  const node_id tensor = g.arg(v.load, 0);
-  c.tensor = tensor_name(g, tensor);
-  c.subscript = c.least = c.most = g.arg(v.load, 1 + c.dimension);
-  c.low = low_of(g, tensor, c.dimension);
-  c.high = high_of(g, tensor, c.dimension);
+void check_stages::add_violation(const violation& v) {
+  check c = check_of(g, subscript(g, v.load, v.dimension));
   const question asked = without_definitions(g, v.where, v.loops);
   c.outside = asked.outside;
+  const auto same = [&](const check& other) { return other.outside == c.outside; };
+  if (std::ranges::any_of(plan.checks, same)) return;
   c.uniform = known.value(c.outside).has_value();
   for (const node_id idx : asked.loops)
     c.uniform = c.uniform && known.value(g.arg(idx, 0)) && known.value(g.arg(idx, 1));
   if (!c.uniform) {
     positions(g, c, asked.loops);
-    add_stage(c);
+    add_stage(c, known.call().gpu ? no_node : suspected_by_itself(g, c, stages));
   }
   plan.checks.push_back(std::move(c));
 }

@@ -8,6 +8,18 @@
 
 namespace sheaf::inline v0_1::plan {
 
+// A load that is evaluated whatever the conditions.
+struct evaluated_load {
+  node_id load = no_node;
+  std::vector<node_id> around;  // loops that may be empty, of indices that it does not depend on
+  bool inner = false;           // it depends on others that are bound in these
+
+  bool operator==(const evaluated_load&) const = default;
+};
+std::vector<node_id> nodes_of(const std::vector<evaluated_load>& list);
+// Which subscripts may be outside where these loops have no elements.
+std::vector<int> waiting_subscripts(graph& g, const evaluated_load& e);
+
 struct check_stages {
   graph& g;
   const facts& known;
@@ -15,9 +27,9 @@ struct check_stages {
   std::vector<stage> stages = {};  // in order of evaluation
 
   // Each subscript of the load that ranges do not prove inside, once for each condition.
-  void add_load(node_id n);
+  void add_load(const evaluated_load& e);
   // The positions of the loops around it for which it is evaluated; the host's to look at where no data says.
-  void add_violation(const outside_loads& outside, const violation& v);
+  void add_violation(const violation& v);
   // Those that extents alone decide, without a walk, are checked where a call's extents are, before a plan is made.
   void add_demands();
   // loads: what checks vouch for.

@@ -4,6 +4,7 @@
 
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/check_stages.hpp>
+#include <sheaf/jit/plan/guarded_data.hpp>
 #include <sheaf/jit/plan/proving.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/roots.hpp>
@@ -45,13 +46,14 @@ class unproven_loads {
   std::unordered_map<node_id, bool> leads_;
 };
 
-// Loads that are evaluated whatever the data, arguments first; but those that find_violations asks about.
+// Loads that are evaluated whatever the data, but for loops that it leaves empty, arguments first; but those that
+// find_violations asks about.
 class unconditional_loads {
  public:
-  unconditional_loads(const outside_loads& outside, unproven_loads& unproven, std::vector<node_id>& found)
+  unconditional_loads(const asked_loads& outside, unproven_loads& unproven, std::vector<evaluated_load>& found)
       : g_(outside.g), known_(outside.known), outside_(outside), unproven_(unproven), found_(found) {}
   void operator()(node_id n) {
-    if (!seen_.insert(n).second) return;
+    if (!is_new(seen_[n])) return;
     const op kind = g_.kind(n);
     if (kind == op::extent || kind == op::define) return;
     if (kind == op::select && asks_for_elements(g_, g_.arg(n, 0), g_.arg(n, 1))) (*this)(g_.arg(n, 1));
@@ -59,37 +61,76 @@ class unconditional_loads {
     if (kind == op::select || kind == op::logical_and || kind == op::logical_or) return (*this)(g_.arg(n, 0));
     if (kind == op::reduce) return reduction(n);
     for (int k = g_[n].count - 1; k >= (kind == op::load ? 1 : 0); --k) (*this)(g_.arg(n, k));
-    if (kind != op::load || outside_.has(n)) return;
-    if (std::ranges::find(found_, n) == found_.end()) found_.push_back(n);
+    if (kind == op::load && !outside_.has(n)) add(n);
   }
 
  private:
+  using loops = std::vector<node_id>;
+
+  // Who is evaluated in some loops is evaluated in more.
+  bool is_new(std::vector<loops>& before) {
+    const auto is_part = [&](const loops& other) {
+      return std::ranges::all_of(other, [&](node_id idx) { return std::ranges::find(around_, idx) != around_.end(); });
+    };
+    if (std::ranges::any_of(before, is_part)) return false;
+    before.push_back(around_);
+    return true;
+  }
+  void add(node_id n) {
+    evaluated_load e{n, around_, g_.free[n].meets(inner_)};
+    std::erase_if(e.around, [&](node_id idx) { return g_.free[n].has(g_.ordinal(idx)); });
+    e.inner = e.inner && !e.around.empty();
+    if (std::ranges::find(found_, e) == found_.end()) found_.push_back(std::move(e));
+  }
+  bool may_be_empty(node_id idx) {
+    const node_id low = g_.arg(idx, 0), high = g_.arg(idx, 1);
+    return !(is_uniform(g_, low) && is_uniform(g_, high)) && !known_less_equal(g_, plus(g_, low, 1), high);
+  }
+
   // Its ranges as far as no part of the condition guards them and no loop before them is empty, then what is asked
   // first, then what waits for no condition.
   void reduction(node_id n) {
     if (!unproven_.in(n)) return;
-    const auto loops = nesting_order(g_, bound_indices(g_, n));
+    const loops all = nesting_order(g_, bound_indices(g_, n));
     std::size_t open = 0, walked = 0;
-    while (open < loops.size() && demanded_before(g_, n, loops, open).empty()) ++open;
-    while (walked < loops.size() && !is_empty(known_, loops[walked])) ++walked;
-    const std::span<const node_id> sure(loops.data(), std::min(open, walked));
-    for (int k = g_[n].count - 1; k > 1; --k)
-      if (std::ranges::find(sure, g_.arg(n, k)) != sure.end()) (*this)(g_.arg(n, k));
-    if (walked < loops.size()) {
-      const auto asked = demanded_before(g_, n, loops, walked);
-      if (!asked.empty()) (*this)(asked.front());
-      return;
+    while (open < all.size() && demanded_before(g_, n, all, open).empty()) ++open;
+    while (walked < all.size() && !is_empty(known_, all[walked])) ++walked;
+    const std::size_t sure = std::min(open, walked);
+    for (int k = g_[n].count - 1; k > 1; --k) {
+      const auto at = static_cast<std::size_t>(std::ranges::find(all, g_.arg(n, k)) - all.begin());
+      if (at < sure) within(n, std::span(all).first(at), [&] { (*this)(all[at]); });
     }
-    (*this)(g_.arg(n, 1));
-    if (is_true(g_, g_.arg(n, 1))) (*this)(g_.arg(n, 0));
+    within(n, std::span(all).first(walked), [&] {
+      if (walked < all.size()) {
+        const auto asked = demanded_before(g_, n, all, walked);
+        if (!asked.empty()) (*this)(asked.front());
+        return;
+      }
+      (*this)(g_.arg(n, 1));
+      if (is_true(g_, g_.arg(n, 1))) (*this)(g_.arg(n, 0));
+    });
+  }
+  // Walks what is evaluated in some of a reduction's loops.
+  template <class Walk>
+  void within(node_id n, std::span<const node_id> entered, const Walk& walk) {
+    const loops around = around_;
+    const index_set inner = inner_;
+    for (const node_id idx : entered)
+      if (may_be_empty(idx)) around_.push_back(idx);
+    if (!around_.empty()) inner_ |= set_of(g_, bound_indices(g_, n));
+    walk();
+    around_ = around;
+    inner_ = inner;
   }
 
-  const graph& g_;
+  graph& g_;
   const facts& known_;
-  const outside_loads& outside_;
+  const asked_loads& outside_;
   unproven_loads& unproven_;
-  std::vector<node_id>& found_;
-  std::unordered_set<node_id> seen_;
+  std::vector<evaluated_load>& found_;
+  loops around_;     // that may be empty
+  index_set inner_;  // bound by what is in them
+  std::unordered_map<node_id, std::vector<loops>> seen_;
 };
 
 // By stage, its body as the program wrote it: a sum that is stored for a comparison's sake stands behind the conditions
@@ -130,15 +171,17 @@ std::vector<bool> evaluated(const graph& g, const facts& known, const std::vecto
 struct evaluated_loads {
   graph& g;
   const facts& known;
-  const outside_loads outside{g, known};
+  const asked_loads outside = outside_loads(g, known);
   unproven_loads unproven{g};
-  std::vector<node_id> loads = {};
+  std::vector<evaluated_load> loads = {};
   std::vector<violation> violations = {};
 
   void find(node_id body, std::span<const node_id> indices) {
-    if (!outside.dimension.empty()) find_violations(outside, body, indices, violations);
+    if (!outside.dimensions.empty()) find_violations(outside, body, indices, violations);
   }
-  void unconditional(node_id n, std::vector<node_id>& found) { unconditional_loads(outside, unproven, found)(n); }
+  void unconditional(node_id n, std::vector<evaluated_load>& found) {
+    unconditional_loads(outside, unproven, found)(n);
+  }
 
   void add(const stage& s, node_id body, bool reached) {
     unconditional_loads collect(outside, unproven, loads);
@@ -150,21 +193,49 @@ struct evaluated_loads {
   // What a differentiated definition reads, also where the gradients alone are computed and read less: a bad subscript
   // would just not meet any row there.
   void add_differentiated(node_id definition) {
-    std::vector<node_id> own;
+    std::vector<evaluated_load> own;
     if (!unproven.in(definition)) return;
     if (std::ranges::any_of(arguments(g, definition, 1), [&](node_id idx) { return is_empty(known, idx); })) return;
     unconditional(g.arg(definition, 0), own);
-    for (const node_id n : own) {
-      if (g.kind(g.arg(n, 0)) == op::define) add_differentiated(g.arg(n, 0));
-      if (std::ranges::find(loads, n) == loads.end()) loads.push_back(n);
+    for (evaluated_load& e : own) {
+      if (g.kind(g.arg(e.load, 0)) == op::define) add_differentiated(g.arg(e.load, 0));
+      if (std::ranges::find(loads, e) == loads.end()) loads.push_back(std::move(e));
     }
+  }
+
+  // Behind conditions; what gradients read is what is differentiated.
+  std::vector<violation> guarded(const std::vector<stage>& stages, const std::vector<node_id>& bodies) {
+    std::vector<violation> found;
+    guarded_data data(g, known, nodes_of(loads));
+    for (const node_id y : g.differentiated) data.find(g.arg(y, 0), arguments(g, y, 1), found);
+    for (std::size_t i = 0; i < stages.size(); ++i)
+      if (stages[i].where == place::output) data.find(bodies[i], stages[i].indices, found);
+    return found;
   }
 };
 
-void prove(graph& g, const std::vector<node_id>& loads, std::vector<stage>& stages) {
-  proving with_proofs(g, loads, proving::in::all_it_reads);
+// What is read for a slice as a whole, and may be outside where it has no elements, stays unproven.
+void prove(graph& g, const std::vector<evaluated_load>& loads, std::vector<stage>& stages) {
+  const std::vector<node_id> checked = nodes_of(loads);
+  std::vector<node_id> inside;
+  std::unordered_map<node_id, std::vector<int>> moved;
+  for (const node_id n : checked) {
+    bool anyway = false, inner = false;
+    std::vector<int> waiting;
+    for (const evaluated_load& e : loads) {
+      if (e.load != n) continue;
+      const std::vector<int> list = waiting_subscripts(g, e);
+      anyway = anyway || list.empty();
+      inner = inner || e.inner;
+      waiting.insert(waiting.end(), list.begin(), list.end());
+    }
+    if (anyway || inner) inside.push_back(n);
+    if (!anyway && inner) moved[n] = std::move(waiting);
+  }
+  proving with_proofs(g, inside, proving::in::all_it_reads);
+  for (auto& [load, dimensions] : moved) with_proofs.move_inside(load, std::move(dimensions));
   for (stage& s : stages) {
-    s.vouched = vouched_in_slices(g, s, loads);
+    s.vouched = vouched_in_slices(g, s, checked);
     for (vouched_load& v : s.vouched) v = {with_proofs(v.load), v.row, with_proofs(v.low), with_proofs(v.high)};
     s.define = with_proofs(s.define);
     for_each_root(s, [&](node_id& n, root_kind) { n = with_proofs(n); });
@@ -187,17 +258,18 @@ void add_checks(graph& g, const facts& known, std::vector<stage>& stages, progra
     all.find(g.arg(y, 0), arguments(g, y, 1));
   }
   check_stages checks{g, known, plan};
-  std::vector<node_id> asked;
+  std::vector<evaluated_load> asked;
   for (const demand& d : g.demands) {
     all.unconditional(d.wrong, asked);
     all.find(d.wrong, {});
   }
-  for (const node_id n : asked) checks.add_load(n);
+  for (const evaluated_load& e : asked) checks.add_load(e);
   checks.add_demands();
-  for (const node_id n : all.loads) checks.add_load(n);
-  for (const violation& v : all.violations) checks.add_violation(all.outside, v);
+  for (const evaluated_load& e : all.loads) checks.add_load(e);
+  for (const violation& v : all.violations) checks.add_violation(v);
+  for (const violation& v : all.guarded(stages, bodies)) checks.add_violation(v);
   all.loads.insert(all.loads.end(), asked.begin(), asked.end());
-  checks.ask_together(all.loads);
+  checks.ask_together(nodes_of(all.loads));
   stages.insert(stages.begin(), checks.stages.begin(), checks.stages.end());
   prove(g, all.loads, stages);
 }

@@ -19,6 +19,9 @@ class proving {
       if (!is_inside(g, n)) proven_.insert(n);
   }
 
+  // A subscript that a check lets pass where it is not evaluated: it is moved inside.
+  void move_inside(node_id load, std::vector<int> dimensions) { moved_[load] = std::move(dimensions); }
+
   node_id operator()(node_id n) {
     if (where_ == in::itself && !is_of_expression(g_.kind(n))) return n;
     if (const auto found = done_.find(n); found != done_.end()) return found->second;
@@ -29,6 +32,8 @@ class proving {
       list.push((*this)(g_.arg(n, k)));
       same = same && list.back() == g_.arg(n, k);
     }
+    if (const auto moved = moved_.find(n); moved != moved_.end())
+      for (const int d : moved->second) list[1 + d] = inside(list[0], d, list[1 + d]), same = false;
     const node_id made = same ? n : g_.intern(old.kind, old.type, old.attribute, list.data(), old.count);
     return done_[n] = proven_.contains(n) ? proven(g_, made) : made;
   }
@@ -38,9 +43,15 @@ class proving {
     return kind == op::load || kind == op::reduce || kind == op::tuple || is_elementwise(kind);
   }
 
+  node_id inside(node_id tensor, int d, node_id e) {
+    const node_id low = low_of(g_, tensor, d), last = make(g_, op::sub, high_of(g_, tensor, d), integer(g_, 1));
+    return make(g_, op::maximum, make(g_, op::minimum, e, last), low);
+  }
+
   graph& g_;
   in where_;
   std::unordered_set<node_id> proven_;
+  std::unordered_map<node_id, std::vector<int>> moved_;
   std::unordered_map<node_id, node_id> done_;
 };
 

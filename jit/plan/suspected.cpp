@@ -121,6 +121,29 @@ std::vector<suspicion> suspected_together(graph& g, const facts& known, std::spa
   return list;
 }
 
+node_id suspected_by_itself(graph& g, const check& c, std::vector<stage>& first) {
+  index_set all = g.free[c.subscript];
+  std::vector<node_id> own;
+  for (std::size_t k = c.indices.size(); k-- > 0;) {
+    if (!all.has(g.ordinal(c.indices[k]))) continue;
+    all |= g.free[c.indices[k]];
+    own.insert(own.begin(), c.indices[k]);
+  }
+  if (own.size() == c.indices.size()) return no_node;
+  flat<node_id> parts;
+  deltas::conjuncts(g, c.outside, parts);
+  node_id outside = truth(g, true);
+  for (const node_id part : parts)
+    if (g.free[part].within(set_of(g, own))) outside = conjunction(g, outside, part);
+  stage s;
+  s.body = own.empty() ? outside : intern_reduce(g, monoid::any, element::boolean, truth(g, true), outside, own);
+  define_stage(g, s, "suspected_" + c.tensor);
+  s.made = origin::rule;
+  s.reasons.push_back("subscript " + std::to_string(c.dimension) + " of " + c.tensor + " by itself, before what guards it");
+  first.push_back(std::move(s));
+  return result_of(g, first.back());
+}
+
 node_id suspected(graph& g, const facts& known, const check& c, std::vector<stage>& first) {
   for (const node_id idx : c.indices) {
     if (!holds(g, g.arg(idx, 0), op::load) || !holds(g, g.arg(idx, 1), op::load)) continue;

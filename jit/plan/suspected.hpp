@@ -18,6 +18,10 @@ namespace sheaf::inline v0_1::plan {
 // A condition without which the check finds nothing; no_node: slices are asked anyway.
 node_id suspected(graph& g, const facts& known, const check& c, std::vector<stage>& first);
 
+// Of a check behind conditions, which walks more loops than its subscript: that one may be outside at all, as a stage;
+// no_node where there are no more.
+node_id suspected_by_itself(graph& g, const check& c, std::vector<stage>& first);
+
 // Checks over the same indices, by their numbers, and a stage that says whether any of them fails.
 struct suspicion {
   std::vector<std::size_t> checks;

@@ -13,16 +13,18 @@ bool is_empty(const facts& known, node_id idx) {
   return low && high && high->certain() <= *low;
 }
 
-outside_loads::outside_loads(graph& of, const facts& call) : g(of), known(call) {
+asked_loads outside_loads(graph& g, const facts& known) {
+  asked_loads asked{g, known};
   const node_id count = g.size();
   for (node_id n = 0; n < count; ++n)
-    for (int d = 0; g.kind(n) == op::load && d + 1 < g[n].count; ++d) {
+    for (int d = 0; g.kind(n) == op::load && d + 1 < g[n].count && !asked.has(n); ++d) {
       const node_id tensor = g.arg(n, 0), e = g.arg(n, 1 + d);
       if (!is_uniform(g, e)) continue;
       const auto at = known.value(e), low = known.value(low_of(g, tensor, d)),
                  high = known.value(high_of(g, tensor, d));
-      if (at && low && high && (at->certain() < *low || at->certain() >= *high)) dimension.try_emplace(n, d);
+      if (at && low && high && (at->certain() < *low || at->certain() >= *high)) asked.dimensions[n] = {d};
     }
+  return asked;
 }
 
 std::vector<node_id> demanded_before(const graph& g, node_id reduce, std::span<const node_id> loops, std::size_t k) {
@@ -42,8 +44,8 @@ namespace {
 
 class path_walk {
  public:
-  path_walk(const outside_loads& outside, std::vector<violation>& found)
-      : g_(outside.g), known_(outside.known), outside_(outside), found_(found) {}
+  path_walk(const asked_loads& asked, std::vector<violation>& found)
+      : g_(asked.g), known_(asked.known), asked_(asked), found_(found) {}
 
   void operator()(node_id n, const std::vector<node_id>& loops, node_id where) {
     const op kind = g_.kind(n);
@@ -61,7 +63,8 @@ class path_walk {
     }
     if (kind == op::reduce) return reduction(n, loops, where);
     for (int k = kind == op::load ? 1 : 0; k < g_[n].count; ++k) (*this)(g_.arg(n, k), loops, where);
-    if (kind == op::load && outside_.has(n)) found_.push_back({n, loops, where});
+    if (kind == op::load && asked_.has(n))
+      for (const int d : asked_.dimensions.at(n)) found_.push_back({n, d, loops, where});
     if (kind == op::load && g_.kind(g_.arg(n, 0)) == op::define) definition(g_.arg(n, 0), loops, where);
   }
 
@@ -132,7 +135,7 @@ class path_walk {
 
   bool leads_to_one(node_id n) {
     if (const auto known = leads_.find(n); known != leads_.end()) return known->second;
-    bool leads = outside_.has(n);
+    bool leads = asked_.has(n);
     const int count = g_.kind(n) == op::define ? 1 : g_[n].count;  // of a definition its body
     for (int k = 0; !leads && g_.kind(n) != op::extent && k < count; ++k) leads = leads_to_one(g_.arg(n, k));
     return leads_[n] = leads;
@@ -140,7 +143,7 @@ class path_walk {
 
   graph& g_;
   const facts& known_;
-  const outside_loads& outside_;
+  const asked_loads& asked_;
   std::vector<violation>& found_;
   std::unordered_map<node_id, bool> leads_;
   std::unordered_map<node_id, std::vector<reached>> seen_;
@@ -148,10 +151,10 @@ class path_walk {
 
 }  // namespace
 
-void find_violations(const outside_loads& outside, node_id body, std::span<const node_id> indices,
+void find_violations(const asked_loads& asked, node_id body, std::span<const node_id> indices,
                      std::vector<violation>& found) {
-  if (std::ranges::none_of(indices, [&](node_id idx) { return is_empty(outside.known, idx); }))
-    path_walk(outside, found)(body, {indices.begin(), indices.end()}, truth(outside.g, true));
+  if (std::ranges::none_of(indices, [&](node_id idx) { return is_empty(asked.known, idx); }))
+    path_walk(asked, found)(body, {indices.begin(), indices.end()}, truth(asked.g, true));
 }
 
 }  // namespace sheaf::inline v0_1::plan

@@ -1,5 +1,5 @@
-// Subscripts of numbers and extents that this call puts outside: whether one is an error depends on whether its load is
-// evaluated, behind which conditions and in which loops.
+// Subscripts of numbers and extents that this call puts outside, and subscripts of data behind conditions: whether one
+// outside is an error depends on whether its load is evaluated, behind which conditions and in which loops.
 // Input: a body and its indices. Output: where each such load that it evaluates stands.
 // Shown by tests/text/guarded.cpp.
 #pragma once
@@ -14,19 +14,21 @@ namespace sheaf::inline v0_1::plan {
 // Has the index no value for this call's extents? Then nothing within its loop is evaluated.
 bool is_empty(const facts& known, node_id idx);
 
-// Loads whose subscripts are outside whatever the data.
-struct outside_loads {
+// Loads to be found where they are evaluated, each with the subscripts that are asked about.
+struct asked_loads {
   graph& g;
   const facts& known;
-  std::unordered_map<node_id, int> dimension = {};  // which subscript, by load
+  std::unordered_map<node_id, std::vector<int>> dimensions = {};
 
-  outside_loads(graph& of, const facts& call);
-  bool has(node_id load) const { return dimension.contains(load); }
+  bool has(node_id load) const { return dimensions.contains(load); }
 };
+// Those with a subscript that is outside whatever the data.
+asked_loads outside_loads(graph& g, const facts& known);
 
-// A load that is evaluated for the values of `loops`, outermost first, for which `where` holds.
+// A subscript of a load that is evaluated for the values of `loops`, outermost first, for which `where` holds.
 struct violation {
   node_id load = no_node;
+  int dimension = 0;
   std::vector<node_id> loops;
   node_id where = no_node;
 };
@@ -36,7 +38,7 @@ struct violation {
 std::vector<node_id> demanded_before(const graph& g, node_id reduce, std::span<const node_id> loops, std::size_t k);
 
 // Appends those of what is evaluated for the values of `indices`.
-void find_violations(const outside_loads& outside, node_id body, std::span<const node_id> indices,
+void find_violations(const asked_loads& asked, node_id body, std::span<const node_id> indices,
                      std::vector<violation>& found);
 
 }  // namespace sheaf::inline v0_1::plan

@@ -1,0 +1,156 @@
+#include <sheaf/jit/plan/guarded_data.hpp>
+
+#include <algorithm>
+
+#include <sheaf/jit/plan/bounds.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/same_but_for_names.hpp>
+#include <sheaf/jit/plan/subscript_ends.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+namespace {
+
+std::vector<node_id> parts_of(const graph& g, node_id condition) {
+  flat<node_id> parts;
+  deltas::conjuncts(g, condition, parts);
+  std::vector<node_id> list;
+  for (const node_id part : parts)
+    if (!is_true(g, part)) list.push_back(part);
+  return list;
+}
+
+// Would a check fold again what the program folds?
+bool folds(const graph& g, node_id e) {
+  return any_node(g, e, [&](node_id n) {
+    return g.kind(n) == op::reduce || (g.kind(n) == op::load && g.kind(g.arg(n, 0)) == op::define &&
+                                       folds(g, g.arg(g.arg(n, 0), 0)));
+  });
+}
+
+// Where one subscript of a load is evaluated and outside.
+class outside_where {
+ public:
+  outside_where(graph& g, violation& v) : g_(g), v_(v), subscript_(g.arg(v.load, 1 + v.dimension)) {}
+
+  // False: it is nowhere, or asking would fold again what its condition folds.
+  bool operator()() {
+    std::vector<node_id> parts = parts_of(g_, v_.where);
+    const node_id inside = still_asked(parts);
+    if (is_true(g_, inside) || folds(g_, subscript_) ||
+        std::ranges::any_of(parts, [&](node_id part) { return folds(g_, part); }))
+      return false;
+    for (const node_id idx : std::vector<node_id>(v_.loops)) take_key(idx, parts);
+    v_.where = truth(g_, true);
+    for (const node_id part : parts) v_.where = conjunction(g_, v_.where, part);
+    v_.where = conjunction(g_, v_.where, make(g_, op::logical_not, inside));
+    leave_loops();
+    return true;
+  }
+
+ private:
+  // What of being inside the conditions don't say.
+  node_id still_asked(const std::vector<node_id>& parts) {
+    const node_id tensor = g_.arg(v_.load, 0), low = low_of(g_, tensor, v_.dimension),
+                  high = high_of(g_, tensor, v_.dimension);
+    const node_id asked = is_number(g_, low, 0) ? clamped_instead(g_, subscript_, high) : subscript_;
+    node_id inside = truth(g_, true);
+    for (const node_id part : parts_of(g_, range_condition(g_, asked, low, high)))
+      if (std::ranges::find(parts, part) == parts.end()) inside = conjunction(g_, inside, part);
+    return inside;
+  }
+
+  // An index that has to be a key, as in key(t) == j, has that value where it is one of the index.
+  void take_key(node_id idx, std::vector<node_id>& parts) {
+    const auto has = [&](node_id n) { return g_.free[n].has(g_.ordinal(idx)); };
+    if (has(subscript_) || !is_uniform(g_, g_.arg(idx, 0)) || !is_uniform(g_, g_.arg(idx, 1)) ||
+        std::ranges::any_of(v_.loops, [&](node_id other) { return other != idx && has(other); }))
+      return;
+    const auto is_key = [&](node_id part) {
+      return g_.kind(part) == op::equal && (g_.arg(part, 0) == idx || g_.arg(part, 1) == idx) &&
+             has(g_.arg(part, 0)) != has(g_.arg(part, 1));
+    };
+    const auto at = std::ranges::find_if(parts, is_key);
+    if (at == parts.end()) return;
+    const node_id key = g_.arg(*at, g_.arg(*at, 0) == idx ? 1 : 0);
+    replacement put(g_);
+    put.add(idx, key);
+    *at = range_condition(g_, key, g_.arg(idx, 0), g_.arg(idx, 1));
+    for (node_id& part : parts) part = put(part);
+    std::erase(v_.loops, idx);
+  }
+
+  // Of loops that nothing asks for only that they have an element.
+  void leave_loops() {
+    index_set asked = g_.free[v_.where];
+    asked |= g_.free[subscript_];
+    std::vector<node_id> kept;
+    for (std::size_t k = v_.loops.size(); k-- > 0;) {
+      const node_id idx = v_.loops[k], low = g_.arg(idx, 0), high = g_.arg(idx, 1);
+      if (asked.has(g_.ordinal(idx))) {
+        kept.insert(kept.begin(), idx);
+        asked |= g_.free[idx];
+      } else if (!known_less_equal(g_, plus(g_, low, 1), high)) {
+        const node_id some = make(g_, op::less, low, high);
+        v_.where = conjunction(g_, some, v_.where);
+        asked |= g_.free[some];
+      }
+    }
+    v_.loops = kept;
+  }
+
+  graph& g_;
+  violation& v_;
+  const node_id subscript_;
+};
+
+}  // namespace
+
+guarded_data::guarded_data(graph& g, const facts& known, const std::vector<node_id>& always) : asked_{g, known} {
+  const node_id count = g.size();
+  std::vector<bool> of_data(static_cast<std::size_t>(count), false);
+  for (node_id n = 0; n < count; ++n) {
+    const bool is_load = g.kind(n) == op::load;
+    const auto is_of_data = [&](int k) { return of_data[static_cast<std::size_t>(g.arg(n, k))]; };
+    bool by_data = is_load;
+    for (int k = 0; k < g[n].count && g.kind(n) != op::extent && g.kind(n) != op::define; ++k)
+      by_data = by_data || is_of_data(k);
+    of_data[static_cast<std::size_t>(n)] = by_data;
+    if (!is_load || is_inside(g, n)) continue;
+    std::vector<int> list;
+    for (int d = 0; d + 1 < g[n].count; ++d)
+      if (is_of_data(1 + d)) list.push_back(d);
+    const auto alike = [&](node_id other) { return is_alike(other, n); };
+    if (!list.empty() && std::ranges::none_of(always, alike)) asked_.dimensions[n] = std::move(list);
+  }
+}
+
+void guarded_data::find(node_id body, std::span<const node_id> indices, std::vector<violation>& found) {
+  if (asked_.dimensions.empty()) return;
+  std::vector<violation> all;
+  find_violations(asked_, body, indices, all);
+  for (violation& v : all)
+    if (outside_where(asked_.g, v)() && !is_found(v, found)) found.push_back(std::move(v));
+}
+
+// A gradient reads what its forward pass does by other names, in other loops.
+bool guarded_data::is_alike(node_id a, node_id b) const {
+  using of = same_but_for_names::ranges;
+  return a == b || same_but_for_names(asked_.g, asked_.g.differentiated.empty() ? of::same : of::any)(a, b);
+}
+
+// And behind more conditions.
+bool guarded_data::is_found(const violation& v, const std::vector<violation>& found) const {
+  const graph& g = asked_.g;
+  std::vector<node_id> parts = parts_of(g, v.where);
+  std::ranges::sort(parts);
+  return std::ranges::any_of(found, [&](const violation& other) {
+    if (other.dimension != v.dimension) return false;
+    if (other.load != v.load) return is_alike(other.load, v.load);
+    std::vector<node_id> fewer = parts_of(g, other.where);
+    std::ranges::sort(fewer);
+    return std::ranges::includes(parts, fewer);
+  });
+}
+
+}  // namespace sheaf::inline v0_1::plan

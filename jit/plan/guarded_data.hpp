@@ -1,0 +1,26 @@
+// Subscripts of data behind conditions, and in loops that data leaves empty: they are checked where they are evaluated.
+// Output: violations whose condition says that the subscript is outside, too.
+// Shown by tests/text/guarded_data.cpp.
+#pragma once
+#include <vector>
+
+#include <sheaf/jit/plan/violations.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+class guarded_data {
+ public:
+  // always: loads that are checked whatever guards them elsewhere.
+  guarded_data(graph& g, const facts& known, const std::vector<node_id>& always);
+
+  // Appends those of what is evaluated for the values of `indices`, but for what was found before.
+  void find(node_id body, std::span<const node_id> indices, std::vector<violation>& found);
+
+ private:
+  bool is_alike(node_id a, node_id b) const;
+  bool is_found(const violation& v, const std::vector<violation>& found) const;
+
+  asked_loads asked_;
+};
+
+}  // namespace sheaf::inline v0_1::plan
