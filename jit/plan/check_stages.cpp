@@ -121,11 +121,19 @@ check check_of(const graph& g, const subscript& s) {
   return c;
 }
 
-// The loops around a load have elements; what is read for each of their elements waits for none where there is nothing
-// to be read at all.
+// The loops around a load whose indices it doesn't depend on.
+std::vector<node_id> others_around(const graph& g, const evaluated_load& of, node_id e) {
+  std::vector<node_id> list = of.around;
+  std::erase_if(list, [&](node_id idx) { return g.free[e].has(g.ordinal(idx)); });
+  return list;
+}
+
+// The loops around a subscript have elements; what is read for each of their elements waits for none where there is
+// nothing to be read at all.
 node_id with_elements(graph& g, const evaluated_load& of, const subscript& s) {
   node_id all = truth(g, true);
-  for (const node_id idx : of.around) all = conjunction(g, all, make(g, op::less, g.arg(idx, 0), g.arg(idx, 1)));
+  for (const node_id idx : others_around(g, of, s.e))
+    all = conjunction(g, all, make(g, op::less, g.arg(idx, 0), g.arg(idx, 1)));
   if (is_true(g, all)) return all;
   all = without_definitions(g, all);
   return of.inner ? make(g, op::logical_or, make(g, op::less_equal, s.high, s.low), all) : all;
@@ -142,7 +150,7 @@ std::vector<node_id> nodes_of(const std::vector<evaluated_load>& list) {
 
 std::vector<int> waiting_subscripts(graph& g, const evaluated_load& of) {
   std::vector<int> list;
-  if (of.around.empty()) return list;
+  if (others_around(g, of, of.load).empty()) return list;
   for (int d = 0; d + 1 < g[of.load].count; ++d) {
     const subscript s(g, of.load, d);
     if (!is_true(g, s.inside(g))) list.push_back(d);

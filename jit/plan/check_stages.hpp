@@ -11,13 +11,13 @@ namespace sheaf::inline v0_1::plan {
 // A load that is evaluated whatever the conditions.
 struct evaluated_load {
   node_id load = no_node;
-  std::vector<node_id> around;  // loops that may be empty, of indices that it does not depend on
-  bool inner = false;           // it depends on others that are bound in these
+  std::vector<node_id> around;  // the loops that data may leave empty
+  bool inner = false;           // it depends on indices that are bound in these
 
   bool operator==(const evaluated_load&) const = default;
 };
 std::vector<node_id> nodes_of(const std::vector<evaluated_load>& list);
-// Which subscripts may be outside where these loops have no elements.
+// Which subscripts may be outside where loops that the load doesn't depend on have no elements.
 std::vector<int> waiting_subscripts(graph& g, const evaluated_load& e);
 
 struct check_stages {

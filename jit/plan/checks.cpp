@@ -78,13 +78,12 @@ class unconditional_loads {
   }
   void add(node_id n) {
     evaluated_load e{n, around_, g_.free[n].meets(inner_)};
-    std::erase_if(e.around, [&](node_id idx) { return g_.free[n].has(g_.ordinal(idx)); });
-    e.inner = e.inner && !e.around.empty();
     if (std::ranges::find(found_, e) == found_.end()) found_.push_back(std::move(e));
   }
+  // Whether it is known before the data is: a window by numbers that is cut to nothing is an error as it ever was.
   bool may_be_empty(node_id idx) {
     const node_id low = g_.arg(idx, 0), high = g_.arg(idx, 1);
-    return !(is_uniform(g_, low) && is_uniform(g_, high)) && !known_less_equal(g_, plus(g_, low, 1), high);
+    return (holds(g_, low, op::load) || holds(g_, high, op::load)) && !known_less_equal(g_, plus(g_, low, 1), high);
   }
 
   // Its ranges as far as no part of the condition guards them and no loop before them is empty, then what is asked
@@ -128,7 +127,7 @@ class unconditional_loads {
   const asked_loads& outside_;
   unproven_loads& unproven_;
   std::vector<evaluated_load>& found_;
-  loops around_;     // that may be empty
+  loops around_;     // that data may leave empty
   index_set inner_;  // bound by what is in them
   std::unordered_map<node_id, std::vector<loops>> seen_;
 };
