@@ -121,8 +121,10 @@ check check_of(const graph& g, const subscript& s) {
   return c;
 }
 
-// The loops around a load whose indices it doesn't depend on.
+// The loops around a load whose indices a subscript doesn't depend on; those of one of numbers and extents are found
+// where they are evaluated.
 std::vector<node_id> others_around(const graph& g, const evaluated_load& of, node_id e) {
+  if (is_uniform(g, e)) return {};
   std::vector<node_id> list = of.around;
   std::erase_if(list, [&](node_id idx) { return g.free[e].has(g.ordinal(idx)); });
   return list;
@@ -153,7 +155,7 @@ std::vector<int> waiting_subscripts(graph& g, const evaluated_load& of) {
   if (others_around(g, of, of.load).empty()) return list;
   for (int d = 0; d + 1 < g[of.load].count; ++d) {
     const subscript s(g, of.load, d);
-    if (!is_true(g, s.inside(g))) list.push_back(d);
+    if (!is_uniform(g, s.e) && !is_true(g, s.inside(g))) list.push_back(d);
   }
   return list;
 }

@@ -4,7 +4,6 @@
 
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
-#include <sheaf/jit/plan/same_but_for_names.hpp>
 #include <sheaf/jit/plan/subscript_ends.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -56,8 +55,20 @@ class outside_where {
     const node_id asked = is_number(g_, low, 0) ? clamped_instead(g_, subscript_, high) : subscript_;
     node_id inside = truth(g_, true);
     for (const node_id part : parts_of(g_, range_condition(g_, asked, low, high)))
-      if (std::ranges::find(parts, part) == parts.end()) inside = conjunction(g_, inside, part);
+      if (std::ranges::none_of(parts, [&](node_id said) { return says(said, part); }))
+        inside = conjunction(g_, inside, part);
     return inside;
+  }
+  // Does a part say another? Of integers a < b or a <= b.
+  bool says(node_id said, node_id asked) const {
+    const auto compares = [&](node_id n) {
+      return (g_.kind(n) == op::less || g_.kind(n) == op::less_equal) && g_.type(g_.arg(n, 0)) == element::i64;
+    };
+    if (said == asked) return true;
+    if (!compares(said) || !compares(asked)) return false;
+    const int closer = (g_.kind(asked) == op::less) - (g_.kind(said) == op::less);
+    return known_less_equal(g_, plus(g_, g_.arg(asked, 0), closer), g_.arg(said, 0)) &&
+           known_less_equal(g_, g_.arg(said, 1), g_.arg(asked, 1));
   }
 
   // An index that has to be a key, as in key(t) == j, has that value where it is one of the index.
@@ -120,7 +131,10 @@ guarded_data::guarded_data(graph& g, const facts& known, const std::vector<node_
     std::vector<int> list;
     for (int d = 0; d + 1 < g[n].count; ++d)
       if (is_of_data(1 + d)) list.push_back(d);
-    const auto alike = [&](node_id other) { return is_alike(other, n); };
+    const auto alike = [&](node_id other) {
+      same_but_for_names by = names();
+      return is_alike(other, n, by);
+    };
     if (!list.empty() && std::ranges::none_of(always, alike)) asked_.dimensions[n] = std::move(list);
   }
 }
@@ -133,23 +147,32 @@ void guarded_data::find(node_id body, std::span<const node_id> indices, std::vec
     if (outside_where(asked_.g, v)() && !is_found(v, found)) found.push_back(std::move(v));
 }
 
-// A gradient reads what its forward pass does by other names, in other loops.
-bool guarded_data::is_alike(node_id a, node_id b) const {
+// A gradient reads what its forward pass does by other names, in other loops, and tangents where their tensors are read.
+bool guarded_data::is_alike(node_id a, node_id b, same_but_for_names& names) const {
+  const graph& g = asked_.g;
+  if (a == b) return true;
+  const node_id of_a = g.arg(a, 0), of_b = g.arg(b, 0);
+  if (g[a].count != g[b].count || (of_a != of_b && (g.kind(of_a) == op::define || g.kind(of_b) == op::define)))
+    return false;
+  for (int d = 0; d + 1 < g[a].count; ++d)
+    if (!known_equal(g, extent(asked_.g, of_a, d), extent(asked_.g, of_b, d)) || !names(g.arg(a, 1 + d), g.arg(b, 1 + d)))
+      return false;
+  return true;
+}
+same_but_for_names guarded_data::names() const {
   using of = same_but_for_names::ranges;
-  return a == b || same_but_for_names(asked_.g, asked_.g.differentiated.empty() ? of::same : of::any)(a, b);
+  return same_but_for_names(asked_.g, asked_.g.differentiated.empty() ? of::same : of::any);
 }
 
-// And behind more conditions.
+// And behind no more conditions.
 bool guarded_data::is_found(const violation& v, const std::vector<violation>& found) const {
-  const graph& g = asked_.g;
-  std::vector<node_id> parts = parts_of(g, v.where);
-  std::ranges::sort(parts);
+  const std::vector<node_id> parts = parts_of(asked_.g, v.where);
   return std::ranges::any_of(found, [&](const violation& other) {
-    if (other.dimension != v.dimension) return false;
-    if (other.load != v.load) return is_alike(other.load, v.load);
-    std::vector<node_id> fewer = parts_of(g, other.where);
-    std::ranges::sort(fewer);
-    return std::ranges::includes(parts, fewer);
+    same_but_for_names by = names();
+    if (other.dimension != v.dimension || !is_alike(other.load, v.load, by)) return false;
+    return std::ranges::all_of(parts_of(asked_.g, other.where), [&](node_id fewer) {
+      return std::ranges::any_of(parts, [&](node_id part) { return part == fewer || same_but_for_names(by)(fewer, part); });
+    });
   });
 }
 

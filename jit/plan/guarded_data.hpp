@@ -4,6 +4,7 @@
 #pragma once
 #include <vector>
 
+#include <sheaf/jit/plan/same_but_for_names.hpp>
 #include <sheaf/jit/plan/violations.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -17,7 +18,8 @@ class guarded_data {
   void find(node_id body, std::span<const node_id> indices, std::vector<violation>& found);
 
  private:
-  bool is_alike(node_id a, node_id b) const;
+  bool is_alike(node_id a, node_id b, same_but_for_names& names) const;
+  same_but_for_names names() const;
   bool is_found(const violation& v, const std::vector<violation>& found) const;
 
   asked_loads asked_;

@@ -5,7 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include <sheaf/dsl/graph/graph.hpp>
+#include <sheaf/dsl/graph/linear.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -18,9 +18,10 @@ class same_but_for_names {
     if (g_.kind(a) == op::index || g_.kind(b) == op::index) return is_index(a, b);
     if (a == b && g_.free[a].empty()) return true;
     if (g_.kind(a) != g_.kind(b) || g_.type(a) != g_.type(b) || g_[a].count != g_[b].count ||
-        g_[a].attribute != g_[b].attribute)
+        (g_[a].attribute != g_[b].attribute && g_.kind(a) != op::extent))
       return false;
-    if (g_.kind(a) == op::extent || g_.kind(a) == op::define) return a == b;
+    if (g_.kind(a) == op::extent) return known_equal(g_, a, b);
+    if (g_.kind(a) == op::define) return a == b;
     if (!seen_.insert({a, b}).second) return true;
     for (int k = 0; k < g_[a].count; ++k)
       if (!(*this)(g_.arg(a, k), g_.arg(b, k))) return false;

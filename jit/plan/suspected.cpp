@@ -81,6 +81,18 @@ bool is_asked_together(const graph& g, const facts& known, const check& c, const
   return !waits && (known.call().force_for_tests || known.trips(all) >= tuning::checks::asked_together);
 }
 
+// Another check may have asked the same.
+node_id asked_first(graph& g, const check& c, node_id question, const char* how, std::vector<stage>& first) {
+  stage s;
+  s.body = question;
+  define_stage(g, s, "suspected_" + c.tensor);
+  s.made = origin::rule;
+  s.reasons.push_back("subscript " + std::to_string(c.dimension) + " of " + c.tensor + how);
+  const node_id asked = result_of(g, s);
+  if (std::ranges::find(first, s.define, &stage::define) == first.end()) first.push_back(std::move(s));
+  return asked;
+}
+
 }  // namespace
 
 std::vector<suspicion> suspected_together(graph& g, const facts& known, std::span<const check> checks,
@@ -135,13 +147,8 @@ node_id suspected_by_itself(graph& g, const check& c, std::vector<stage>& first)
   node_id outside = truth(g, true);
   for (const node_id part : parts)
     if (g.free[part].within(set_of(g, own))) outside = conjunction(g, outside, part);
-  stage s;
-  s.body = own.empty() ? outside : intern_reduce(g, monoid::any, element::boolean, truth(g, true), outside, own);
-  define_stage(g, s, "suspected_" + c.tensor);
-  s.made = origin::rule;
-  s.reasons.push_back("subscript " + std::to_string(c.dimension) + " of " + c.tensor + " by itself, before what guards it");
-  first.push_back(std::move(s));
-  return result_of(g, first.back());
+  if (!own.empty()) outside = intern_reduce(g, monoid::any, element::boolean, truth(g, true), outside, own);
+  return asked_first(g, c, outside, " by itself, before what guards it", first);
 }
 
 node_id suspected(graph& g, const facts& known, const check& c, std::vector<stage>& first) {
@@ -160,13 +167,8 @@ node_id suspected(graph& g, const facts& known, const check& c, std::vector<stag
         known.trips(whole) > tuning::checks::rows_for_a_slice * slices *
                                  (known.trips(whole) < tuning::checks::walked_by_all ? 1 : tuning::checks::of_many))
       continue;
-    stage s;
-    s.body = intern_reduce(g, monoid::any, element::boolean, truth(g, true), outside, {whole});
-    define_stage(g, s, "suspected_" + c.tensor);
-    s.made = origin::rule;
-    s.reasons.push_back("subscript " + std::to_string(c.dimension) + " of " + c.tensor + " anywhere, before slices");
-    first.push_back(std::move(s));
-    return result_of(g, first.back());
+    return asked_first(g, c, intern_reduce(g, monoid::any, element::boolean, truth(g, true), outside, {whole}),
+                       " anywhere, before slices", first);
   }
   return no_node;
 }

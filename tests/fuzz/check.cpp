@@ -201,15 +201,34 @@ bool one_mistake_is(const graph& g, const arguments& a, const std::string& code)
   return false;
 }
 
-// A subscript outside that the evaluator alone finds may stand behind a condition, in what is differentiated too; one
-// that kernels alone find, in a slice without rows that it does not depend on, or in a definition, which is computed
-// for all of its indices (semantics.md).
+// Is a condition or a subscript asked that folds?
+bool asks_folds(const graph& g) {
+  std::vector<bool> folds(static_cast<std::size_t>(g.size()), false);  // arguments stand before what has them
+  const auto of = [&](node_id n, int k) { return folds[static_cast<std::size_t>(g.arg(n, k))]; };
+  for (node_id n = 0; n < g.size(); ++n) {
+    const op kind = g.kind(n);
+    const bool first = kind == op::select || kind == op::logical_and || kind == op::logical_or;
+    if ((first && of(n, 0)) || (kind == op::reduce && of(n, 1))) return true;
+    bool any = kind == op::reduce;
+    for (int k = 0; k < g[n].count && kind != op::extent; ++k) {
+      if (kind == op::load && k > 0 && of(n, k)) return true;
+      any = any || of(n, k);
+    }
+    folds[static_cast<std::size_t>(n)] = any;
+  }
+  return false;
+}
+
+// A subscript outside that the evaluator alone finds may stand behind a condition that folds; one that kernels alone
+// find, in a window that indices cut to nothing, or in a definition, which is computed for all of its indices
+// (semantics.md).
 bool may_differ(const graph& g, const arguments& a, const outcome& found) {
-  if (found.failed && found.code != "index_out_of_range") return false;
-  approximation by(g, bounded_outputs::inputs_of(g, a), found.failed);
+  if (!found.failed) return asks_folds(g);
+  if (found.code != "index_out_of_range") return false;
+  approximation by(g, bounded_outputs::inputs_of(g, a), true);
   for (const node_id y : g.outputs) by.of(y);
   for (const node_id y : g.differentiated) by.of(y);
-  for (node_id n = 0; n < g.size() && found.failed; ++n)
+  for (node_id n = 0; n < g.size(); ++n)
     if (g.kind(n) == op::define) by.of(n);
   return by.unsure_subscript() && !by.tired();
 }
