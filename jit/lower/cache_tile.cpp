@@ -1,6 +1,7 @@
 // A fold of many rows in blocks of the index that it walks, a panel of lanes at a time: what the rows share of a block
 // is packed first, and what each row comes to is kept from block to block. See plan/cache_tile.hpp.
 #include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 
 namespace sheaf::inline v0_1::lower {
@@ -76,17 +77,29 @@ void kernel_lowering::cache_tiled(const plan::kernel_plan& k, const range& rows,
   for (const node_id n : c.packed) panels.push_back(panel("panel", g.type(n), c.block * s.lanes));
   const element type = plan::in_lanes(g, c.reduce, g.type(c.reduce));
   const std::int32_t sums = panel("sums", type, k.task.rows * s.lanes);
-  const node_id count = plan::blocks_in(g, plan::trips_of(g, c.walk), c.block), one = integer(g, 1);
+  std::vector<node_id> outer = plan::loops_of(g, c.reduce, no_node);
+  outer.pop_back();
+  const node_id one = integer(g, 1), in_walk = plan::blocks_in(g, plan::trips_of(g, c.walk), c.block);
+  node_id count = in_walk;
+  std::vector<ir::value> sizes{ir::none};
+  for (const node_id idx : outer) {
+    count = make(g, op::mul, count, plan::trips_of(g, idx));
+    sizes.push_back(emit(make(g, op::maximum, plan::trips_of(g, idx), one), task));
+  }
+  if (!outer.empty()) sizes[0] = emit(make(g, op::maximum, in_walk, one), task);
   const ir::value low = emit(g.arg(c.walk, 0), task), high = emit(g.arg(c.walk, 1), task),
                   zero = emit(integer(g, 0), task), size = emit(integer(g, c.block), task);
   const ir::value blocks = emit(make(g, op::maximum, count, one), task);  // a fold of nothing has a result too
   const ir::value before_last = task.block->emit(op::sub, {blocks, emit(one, task)});
+  const ir::value end =
+      outer.empty() ? high : emit(make(g, op::select, make(g, op::less, integer(g, 0), count), g.arg(c.walk, 1),
+                                       g.arg(c.walk, 0)), task);
   scope lane(task, open(task, s.vector, s.lanes));
   bind(lane, s.vector, s.lanes);
   scope each(lane, lane.block->loop(ir::loop_kind::serial, index_text(c.walk) + "_block", zero, blocks));
   ir::block_builder& b = *each.block;
-  const ir::value from = b.emit(op::add, {low, b.emit(op::mul, {b.counter(), size})});
-  const range part{from, b.emit(op::minimum, {b.emit(op::add, {from, size}), high})};
+  const ir::value from = b.emit(op::add, {low, b.emit(op::mul, {bind_batch(outer, sizes, each), size})});
+  const range part{from, b.emit(op::minimum, {b.emit(op::add, {from, size}), end})};
   const ir::value more = b.emit(op::less, {zero, b.counter()}), last = b.emit(op::equal, {b.counter(), before_last});
   const walked_block w{c, part, panels, sums, more, last};
   pack(w, each);

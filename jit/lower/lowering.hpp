@@ -280,6 +280,7 @@ class kernel_lowering {
   void tasks_of_parts(const plan::kernel_plan& k, scope& top);
   void tasks_of_chunks(const plan::kernel_plan& k, scope& top);
   void tasks_of_tiles(const plan::kernel_plan& k, scope& top);
+  ir::value bind_batch(std::span<const node_id> batch, std::span<const ir::value> sizes, scope& task);
   std::int32_t panel(const char* name, element type, std::int64_t elements);
   ir::value place_in_panel(scope& loop, const range& part, int lanes);
   struct walked_block;

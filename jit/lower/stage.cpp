@@ -152,18 +152,40 @@ void kernel_lowering::tasks_of_parts(const plan::kernel_plan& k, scope& top) {
   inner.close();
 }
 
+// Which rows a task takes, of the batch that it is for; sizes: of rows, then of each index of the batch.
+ir::value kernel_lowering::bind_batch(std::span<const node_id> batch, std::span<const ir::value> sizes, scope& task) {
+  ir::block_builder& b = *task.block;
+  ir::value left = b.counter();
+  if (batch.empty()) return left;
+  const ir::value rows = b.emit(op::remainder, {left, sizes[0]});
+  left = b.emit(op::quotient, {left, sizes[0]});
+  for (std::size_t n = batch.size(); n-- > 0;) {
+    const ir::value place = n == 0 ? left : b.emit(op::remainder, {left, sizes[n + 1]});
+    if (n > 0) left = b.emit(op::quotient, {left, sizes[n + 1]});
+    task.bind_to(g, batch[n], b.emit(op::add, {emit(g.arg(batch[n], 0), task), place}));
+  }
+  return rows;
+}
+
 // A task for each few rows, in a loop of its own, which the register tile takes several of at once.
 void kernel_lowering::tasks_of_tiles(const plan::kernel_plan& k, scope& top) {
   const node_id low = g.arg(k.parallel, 0), high = g.arg(k.parallel, 1), when = stages.front()->when;
   const node_id size = integer(g, k.task.rows), none = integer(g, 0);
-  const node_id tasks = plan::blocks_in(g, plan::trips_of(g, k.parallel), k.task.rows);
+  node_id tasks = plan::blocks_in(g, plan::trips_of(g, k.parallel), k.task.rows);
+  std::vector<ir::value> sizes;
+  if (!k.cache.batch.empty()) sizes.push_back(emit(tasks, top));
+  for (const node_id idx : k.cache.batch) {
+    sizes.push_back(emit(plan::trips_of(g, idx), top));
+    tasks = make(g, op::mul, tasks, plan::trips_of(g, idx));
+  }
   const ir::value zero = emit(none, top),
                   count = emit(when == no_node ? tasks : make(g, op::select, when, tasks, none), top);
   const ir::value step = emit(size, top), start = emit(low, top), stop = emit(high, top);
   scope inner(top, top.block->loop(kind_of_tasks(k), index_text(k.parallel) + "_task", zero, count));
   inner.block->head().cost = cost_of_task(k);
   ir::block_builder& b = *inner.block;
-  const ir::value from = b.emit(op::add, {start, b.emit(op::mul, {b.counter(), step})});
+  const ir::value from =
+      b.emit(op::add, {start, b.emit(op::mul, {bind_batch(k.cache.batch, sizes, inner), step})});
   const range rows{from, b.emit(op::minimum, {b.emit(op::add, {from, step}), stop})};
   if (k.cache.rows != no_node) {
     cache_tiled(k, rows, inner);

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include <sheaf/jit/plan/packing.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/tasks.hpp>
 #include <sheaf/jit/tuning/products.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
@@ -12,17 +14,38 @@ namespace {
 
 using namespace tuning::cache_tile;
 
+// Do the terms of two indices' iterations load the same, so that a register tile of one is as good as of the other?
+bool are_alike(const graph& g, node_id reduce, node_id a, node_id b) {
+  return all_nodes(g, g.arg(reduce, 0), [&](node_id n) {
+    return g.kind(n) != op::load || uses(g, n, a) == uses(g, n, b);
+  });
+}
+
+// The register tile is one of rows, of as many iterations.
+void take_rows(const facts& known, kernel_plan& k, node_id rows) {
+  if (k.tile.size() == 1 && k.tile.front().index == rows) return;
+  int iterations = 1;
+  for (const tiled_loop& t : k.tile) iterations *= t.iterations;
+  if (known.trips(rows) < iterations) iterations = k.tile.front().iterations;
+  k.tile = {{rows, iterations, {}}};
+}
+
 void choose(graph& g, const facts& known, program_plan& plan, kernel_plan& k) {
   if (k.stages.size() != 1 || k.parallel == no_node || k.task.chunk != 0) return;
-  const stage& s = plan.at(k.stages.front());
-  const bool far = has_far_lanes(g, known, s), tiled = k.tile.size() == 1 && k.tile.front().index == k.parallel;
-  const bool rows_and_lanes = s.loops.size() == 2 && s.loops.front() == k.parallel && s.loops.back() == s.vector;
-  if (!rows_and_lanes || (!tiled && !far)) return;
-  cache_tile_form c = packed_form(g, s, k.parallel, s.vector);
+  stage& s = plan.at(k.stages.front());
+  const bool far = has_far_lanes(g, known, s), tiled = !k.tile.empty();
+  if (s.loops.size() != s.indices.size() || s.loops.back() != s.vector || (!tiled && !far)) return;
+  cache_tile_form c = packed_form(g, known, s, s.vector);
+  if (k.tile.size() > 1 && !far) return;
+  if (c.rows != no_node && tiled && !far && k.tile.front().index != c.rows &&
+      !are_alike(g, c.reduce, k.tile.front().index, c.rows))
+    c = packed_form(g, s, k.tile.front().index, s.vector);
   if (c.rows == no_node || bytes_of_panel(g, c, s.lanes) > most_bytes) return;
   const double stays = std::min(tuning::products::stays, known.call().on.second_cache);
   if (!far && !packs_much(g, known, c, s.vector, stays)) return;
+  if (tiled) take_rows(known, k, c.rows);
   k.cache = std::move(c);
+  share_cache_tile(k, s);
 }
 
 }  // namespace

@@ -55,16 +55,52 @@ std::vector<node_id> shared_of(const graph& g, node_id reduce, node_id rows, nod
   return list;
 }
 
+namespace {
+
+// Do a batch and a walk meet in one subscript, as the points of a kernel and the places of an image do?
+bool slides(const graph& g, node_id reduce, const std::vector<node_id>& batch) {
+  const index_set all = set_of(g, batch), bound = set_of(g, bound_indices(g, reduce));
+  return any_node(g, g.arg(reduce, 0), [&](node_id n) {
+    if (g.kind(n) != op::load) return false;
+    for (int d = 1; d < g[n].count; ++d)
+      if (g.free[g.arg(n, d)].meets(all) && g.free[g.arg(n, d)].meets(bound)) return true;
+    return false;
+  });
+}
+
+}  // namespace
+
 cache_tile_form packed_form(const graph& g, const stage& s, node_id rows, node_id lane) {
   const std::vector<node_id> reductions = reductions_in(g, s.body);
-  if (s.how != way::map || s.indices.size() != 2 || reductions.size() != 1) return {};
+  if (s.how != way::map || s.indices.size() < 2 || reductions.size() != 1) return {};
   cache_tile_form c{.rows = rows, .reduce = reductions.front()};
-  if (g[c.reduce].count != 3 || !goes_on(g, c.reduce) || !is_true(g, g.arg(c.reduce, 1))) return {};
-  c.walk = g.arg(c.reduce, 2);
+  if (g[c.reduce].count < 3 || !goes_on(g, c.reduce) || !is_true(g, g.arg(c.reduce, 1))) return {};
+  const std::vector<node_id> walks = loops_of(g, c.reduce, no_node);
+  for (const node_id walk : walks)
+    if (!has_closed_ranges(g, walk) || uses(g, walk, rows) || uses(g, walk, lane)) return {};
+  c.walk = walks.back();
   c.block = block;
-  if (!has_closed_ranges(g, c.walk) || uses(g, c.walk, rows) || uses(g, c.walk, lane)) return {};
-  c.packed = shared_of(g, c.reduce, rows, lane);
+  for (const node_id idx : s.indices)
+    if (idx != rows && idx != lane) c.batch.push_back(idx);
+  const bool closed = std::ranges::all_of(s.indices, [&](node_id idx) { return is_closed(g, idx); });
+  const bool several = !c.batch.empty() || walks.size() > 1;
+  if (several && (!closed || s.order.index != no_node)) return {};
+  if (walks.size() > 1 && slides(g, c.reduce, c.batch)) return {};
+  find_shared(g, g.arg(c.reduce, 0), {rows, lane, c.walk, is_term_by_term(g, c.reduce)}, c.packed);
   return c.packed.empty() ? cache_tile_form{} : c;
+}
+
+cache_tile_form packed_form(const graph& g, const facts& known, const stage& s, node_id lane) {
+  cache_tile_form most;
+  for (const node_id rows : s.indices) {
+    if (rows == lane) continue;
+    cache_tile_form c = packed_form(g, s, rows, lane);
+    const bool blocks = c.rows == no_node || g[c.reduce].count == 3 ||
+                        known.trips(c.walk) >= tuning::products::least_of_blocks;
+    if (c.rows == no_node || !blocks || (most.rows != no_node && known.trips(rows) < known.trips(most.rows))) continue;
+    most = std::move(c);
+  }
+  return most;
 }
 
 std::int64_t bytes_of_panel(const graph& g, const cache_tile_form& c, int lanes) {
@@ -74,45 +110,55 @@ std::int64_t bytes_of_panel(const graph& g, const cache_tile_form& c, int lanes)
 }
 
 bool has_far_lanes(graph& g, const facts& known, const stage& s) {
-  if (known.call().gpu || s.how != way::map || s.indices.size() != 2 || s.vector == no_node) return false;
-  const node_id rows = s.indices[s.indices[0] == s.vector ? 1 : 0];
-  const cache_tile_form c = packed_form(g, s, rows, s.vector);
+  if (known.call().gpu || s.how != way::map || s.indices.size() < 2 || s.vector == no_node) return false;
+  const cache_tile_form c = packed_form(g, known, s, s.vector);
   const auto far = [&](node_id q) { return g.kind(q) == op::load && !is_row(g, known, q, s.vector); };
   return std::ranges::any_of(c.packed, [&](node_id n) { return any_node(g, n, far); });
 }
 
 bool packs_much(const graph& g, const facts& known, const cache_tile_form& c, node_id lane, double stays) {
   amount bytes = 0;
-  for (const node_id n : c.packed) bytes += known.trips(c.walk) * known.trips(lane) * row(g.type(n)).bytes;
+  const amount terms = known.trips(set_of(g, bound_indices(g, c.reduce)));
+  for (const node_id n : c.packed) bytes += terms * known.trips(lane) * row(g.type(n)).bytes;
   return all_of({{known.trips(c.rows), least_rows}, {bytes, stays + 1}});
 }
 
 bool has_cache_tile(graph& g, const facts& known, const stage& s) {
   if (has_far_lanes(g, known, s)) return true;
-  if (known.call().gpu || s.how != way::map || s.indices.size() != 2 || s.vector == no_node || s.loops.size() != 2 ||
-      s.loops.front() != s.parallel || s.loops.back() != s.vector || s.rows.whole != no_node || s.task.chunk != 0)
+  if (known.call().gpu || s.how != way::map || s.indices.size() < 2 || s.vector == no_node ||
+      s.parallel == no_node || s.loops.size() != s.indices.size() || s.loops.back() != s.vector ||
+      s.rows.whole != no_node || s.task.chunk != 0)
     return false;
-  const cache_tile_form c = packed_form(g, s, s.parallel, s.vector);
+  const cache_tile_form c = packed_form(g, known, s, s.vector);
   if (c.rows == no_node || bytes_of_panel(g, c, std::min(s.lanes, tuning::rows::lanes)) > most_bytes) return false;
   return packs_much(g, known, c, s.vector, tuning::products::stays);
 }
 
+namespace {
+
+// Is the index of a stage's results worth lanes that a cache tile packs?
+bool is_lane_of_packed(graph& g, const facts& known, const stage& s, node_id lane) {
+  const auto depends = [&](node_id other) { return other != lane && (uses(g, other, lane) || uses(g, lane, other)); };
+  if (!may_vectorise(g, s.body, lane) || std::ranges::any_of(s.indices, depends)) return false;
+  const cache_tile_form c = packed_form(g, known, s, lane);
+  if (c.rows == no_node) return false;
+  // Nothing else is far apart.
+  const bool others = any_node(g, g.arg(c.reduce, 0), [&](node_id n) {
+    return g.kind(n) == op::load && uses(g, n, lane) && (uses(g, n, c.rows) || !uses(g, n, c.walk));
+  });
+  const amount all = known.trips(set_of(g, s.indices)) * known.trips(set_of(g, bound_indices(g, c.reduce)));
+  const bool enough = known.trips(c.rows) >= least_rows && known.trips(lane) >= least_rows;
+  const int lanes = std::max(tuning::rows::lanes, known.call().overrides.lanes);
+  const bool fits = bytes_of_panel(g, c, lanes) <= most_bytes;
+  return !others && fits && enough && all >= tuning::register_tile::worth_code;
+}
+
+}  // namespace
+
 node_id lane_of_packed(graph& g, const facts& known, const stage& s) {
-  if (s.how != way::map || s.indices.size() != 2 || known.for_groups()) return no_node;
-  for (const std::size_t last : {1u, 0u}) {
-    const node_id lane = s.indices[last], rows = s.indices[1 - last];
-    const cache_tile_form c = packed_form(g, s, rows, lane);
-    if (c.rows == no_node || !may_vectorise(g, s.body, lane) || uses(g, lane, rows) || uses(g, rows, lane)) continue;
-    // Nothing else is far apart.
-    const bool others = any_node(g, g.arg(c.reduce, 0), [&](node_id n) {
-      return g.kind(n) == op::load && uses(g, n, lane) && uses(g, n, rows);
-    });
-    const amount all = known.trips(rows) * known.trips(lane) * known.trips(c.walk);
-    const bool enough = known.trips(rows) >= least_rows && known.trips(lane) >= least_rows;
-    const int lanes = std::max(tuning::rows::lanes, known.call().overrides.lanes);
-    const bool fits = bytes_of_panel(g, c, lanes) <= most_bytes;
-    if (!others && fits && enough && all >= tuning::register_tile::worth_code) return lane;
-  }
+  if (s.how != way::map || s.indices.size() < 2 || known.for_groups()) return no_node;
+  for (std::size_t n = s.indices.size(); n-- > 0;)
+    if (is_lane_of_packed(g, known, s, s.indices[n])) return s.indices[n];
   return no_node;
 }
 

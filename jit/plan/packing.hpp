@@ -11,8 +11,12 @@ bool goes_on(const graph& g, node_id reduce);
 // The largest parts of an expression that differ along both `lane` and `walk`, and are the same for all rows.
 std::vector<node_id> shared_of(const graph& g, node_id reduce, node_id rows, node_id lane);
 
-// The cache tile that a stage of rows and lanes may have; its rows are none where it may not.
+// The cache tile that a stage of rows and lanes, in batches of its other indices, may have; its rows are none where it
+// may not.
 cache_tile_form packed_form(const graph& g, const stage& s, node_id rows, node_id lane);
+
+// That of the rows of which there are most.
+cache_tile_form packed_form(const graph& g, const facts& known, const stage& s, node_id lane);
 
 // Of a block of a panel with so many lanes.
 std::int64_t bytes_of_panel(const graph& g, const cache_tile_form& c, int lanes);

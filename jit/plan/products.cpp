@@ -38,9 +38,8 @@ std::vector<node_id> multiplied(const graph& g, node_id n) {
   return list;
 }
 
-// Is it not much larger than what is loaded for it, and read and written in cache tiles, which batches have not?
+// Is it not much larger than what is loaded for it?
 bool is_small(const graph& g, const facts& known, node_id n) {
-  if (indices_of(g, g.free[n]).size() != 2) return false;
   amount loaded = 0;
   for (const node_id e : multiplied(g, n)) loaded += known.trips(g.free[e]);
   return known.trips(g.free[n]) <= small * loaded;

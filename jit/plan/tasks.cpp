@@ -271,6 +271,14 @@ void share_tasks(graph& g, const facts& known, stage& s) {
   }
 }
 
+void share_cache_tile(kernel_plan& k, stage& s) {
+  s.loops = k.cache.batch;
+  s.loops.push_back(k.cache.rows);
+  s.loops.push_back(s.vector);
+  s.parallel = s.loops.front();
+  k.parallel = k.cache.rows;
+}
+
 void share_blocks(stage& s, const row_blocks& rows) {
   s.parallel = rows.block;
   s.task = {};
@@ -326,7 +334,7 @@ amount tasks_in(const facts& known, const kernel_plan& k) {
   if (k.task.second != no_node) return known.trips(k.parallel) * static_cast<double>(k.task.parts);
   amount size = static_cast<double>(std::max({k.task.chunk, k.task.rows, std::int64_t{1}}));
   if (k.task.of_extents != no_node) size = known.value(k.task.of_extents).value_or(size);
-  const amount tasks = known.trips(k.parallel) / size;
+  const amount tasks = known.trips(k.parallel) / size * known.trips(set_of(known.g(), k.cache.batch));
   return k.task.most_tasks == 0 ? tasks : min(tasks, k.task.most_tasks);
 }
 

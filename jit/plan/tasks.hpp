@@ -24,4 +24,7 @@ amount tasks_in(const facts& known, const kernel_plan& k);
 amount cost_of_task(const facts& known, const program_plan& plan, const kernel_plan& k);
 bool is_shared(const facts& known, const program_plan& plan, const kernel_plan& k);
 
+// Tasks take rows of a cache tile, each of one batch.
+void share_cache_tile(kernel_plan& k, stage& s);
+
 }  // namespace sheaf::inline v0_1::plan

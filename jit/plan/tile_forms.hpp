@@ -23,6 +23,7 @@ struct cache_tile_form {
   node_id walk = no_node;    // its bound index
   std::int64_t block = 0;    // iterations of it
   std::vector<node_id> packed = {};  // what is copied for all rows
+  std::vector<node_id> batch = {};   // the other indices of the results, each of which a task has one of
 };
 
 // A value that a group of threads packs for a block of the walk; along_walk: its elements lie along that in memory. As

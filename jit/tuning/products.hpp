@@ -8,6 +8,7 @@ inline constexpr double least = 32;        // rows, columns; estimate: of fewer 
 inline constexpr double least_terms = 16;  // terms; estimate: of each result, which is stored and read for them
 inline constexpr double least_terms_of_several = 4;  // terms; bench_survey: where several stages would multiply them
 inline constexpr double least_lanes = 64;  // results; estimate: of a row, that share what is computed of its factors
+inline constexpr double least_of_blocks = 32;  // terms; estimate: of the last of several sums, kept and gone on with
 inline constexpr double small = 4;         // factor; bench_survey: values, by elements of what is multiplied
 inline constexpr double reused = 8;        // results; estimate: of a row, for which several rows at once are better
 inline constexpr double stays = 32 << 10;  // bytes; limit: of what rows share, that L1 holds as it lies
