@@ -147,7 +147,7 @@ void guarded_data::find(node_id body, std::span<const node_id> indices, std::vec
     if (outside_where(asked_.g, v)() && !is_found(v, found)) found.push_back(std::move(v));
 }
 
-// A gradient reads what its forward pass does by other names, in other loops, and tangents where their tensors are read.
+// A gradient reads what its forward pass does by other names and in other loops; a tangent stands where its tensor is.
 bool guarded_data::is_alike(node_id a, node_id b, same_but_for_names& names) const {
   const graph& g = asked_.g;
   if (a == b) return true;
@@ -155,7 +155,8 @@ bool guarded_data::is_alike(node_id a, node_id b, same_but_for_names& names) con
   if (g[a].count != g[b].count || (of_a != of_b && (g.kind(of_a) == op::define || g.kind(of_b) == op::define)))
     return false;
   for (int d = 0; d + 1 < g[a].count; ++d)
-    if (!known_equal(g, extent(asked_.g, of_a, d), extent(asked_.g, of_b, d)) || !names(g.arg(a, 1 + d), g.arg(b, 1 + d)))
+    if (!known_equal(g, extent(asked_.g, of_a, d), extent(asked_.g, of_b, d)) ||
+        !names(g.arg(a, 1 + d), g.arg(b, 1 + d)))
       return false;
   return true;
 }
@@ -171,7 +172,8 @@ bool guarded_data::is_found(const violation& v, const std::vector<violation>& fo
     same_but_for_names by = names();
     if (other.dimension != v.dimension || !is_alike(other.load, v.load, by)) return false;
     return std::ranges::all_of(parts_of(asked_.g, other.where), [&](node_id fewer) {
-      return std::ranges::any_of(parts, [&](node_id part) { return part == fewer || same_but_for_names(by)(fewer, part); });
+      return std::ranges::any_of(
+          parts, [&](node_id part) { return part == fewer || same_but_for_names(by)(fewer, part); });
     });
   });
 }

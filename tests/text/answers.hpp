@@ -1,4 +1,4 @@
-// What programs of text give for small arrays, in words, by kernels as by the reference. Shown by tests/text/guarded.cpp.
+// What programs of text give for small arrays, in words, by kernels as by the reference.
 #pragma once
 #include <gtest/gtest.h>
 
