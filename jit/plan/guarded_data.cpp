@@ -39,7 +39,7 @@ class outside_where {
     if (is_true(g_, inside) || folds(g_, subscript_) ||
         std::ranges::any_of(parts, [&](node_id part) { return folds(g_, part); }))
       return false;
-    for (const node_id idx : std::vector<node_id>(v_.loops)) take_key(idx, parts);
+    for (const node_id idx : std::vector<node_id>(v_.loops)) take_guarded(idx, parts);
     v_.where = truth(g_, true);
     for (const node_id part : parts) v_.where = conjunction(g_, v_.where, part);
     v_.where = conjunction(g_, v_.where, make(g_, op::logical_not, inside));
@@ -71,23 +71,41 @@ class outside_where {
            known_less_equal(g_, g_.arg(said, 1), g_.arg(asked, 1));
   }
 
-  // An index that has to be a key, as in key(t) == j, has that value where it is one of the index.
-  void take_key(node_id idx, std::vector<node_id>& parts) {
+  // Some value of an index that the subscript is the same for lets it be read: one that is a key, as in key(t) == j, or
+  // one between ends, as in off(s) <= t && t < off(s + 1).
+  void take_guarded(node_id idx, std::vector<node_id>& parts) {
     const auto has = [&](node_id n) { return g_.free[n].has(g_.ordinal(idx)); };
     if (has(subscript_) || !is_uniform(g_, g_.arg(idx, 0)) || !is_uniform(g_, g_.arg(idx, 1)) ||
         std::ranges::any_of(v_.loops, [&](node_id other) { return other != idx && has(other); }))
       return;
-    const auto is_key = [&](node_id part) {
-      return g_.kind(part) == op::equal && (g_.arg(part, 0) == idx || g_.arg(part, 1) == idx) &&
-             has(g_.arg(part, 0)) != has(g_.arg(part, 1));
+    const auto compares = [&](node_id part) {
+      const op kind = g_.kind(part);
+      return (kind == op::equal || kind == op::less || kind == op::less_equal) &&
+             (g_.arg(part, 0) == idx || g_.arg(part, 1) == idx) && has(g_.arg(part, 0)) != has(g_.arg(part, 1));
     };
-    const auto at = std::ranges::find_if(parts, is_key);
-    if (at == parts.end()) return;
-    const node_id key = g_.arg(*at, g_.arg(*at, 0) == idx ? 1 : 0);
-    replacement put(g_);
-    put.add(idx, key);
-    *at = range_condition(g_, key, g_.arg(idx, 0), g_.arg(idx, 1));
-    for (node_id& part : parts) part = put(part);
+    const auto is_key = [&](node_id part) { return g_.kind(part) == op::equal && compares(part); };
+    if (const auto at = std::ranges::find_if(parts, is_key); at != parts.end()) {
+      const node_id key = g_.arg(*at, g_.arg(*at, 0) == idx ? 1 : 0);
+      replacement put(g_);
+      put.add(idx, key);
+      *at = range_condition(g_, key, g_.arg(idx, 0), g_.arg(idx, 1));
+      for (node_id& part : parts) part = put(part);
+    } else if (std::ranges::all_of(parts, [&](node_id part) { return !has(part) || compares(part); })) {
+      const node_id first = g_.arg(idx, 0), end = g_.arg(idx, 1);
+      node_id low = first, high = end;
+      for (const node_id part : parts) {
+        if (!has(part)) continue;
+        const bool or_equal = g_.kind(part) == op::less_equal, below = g_.arg(part, 1) == idx;
+        node_id e = g_.arg(part, below ? 0 : 1);
+        if (below != or_equal) e = plus(g_, make(g_, op::minimum, e, plus(g_, end, -1)), 1);  // it doesn't overflow
+        if (below) low = make(g_, op::maximum, low, e);
+        else high = make(g_, op::minimum, high, e);
+      }
+      std::erase_if(parts, has);
+      parts.push_back(make(g_, op::less, low, high));
+    } else {
+      return;
+    }
     std::erase(v_.loops, idx);
   }
 
