@@ -24,10 +24,15 @@ bool is_at_most(graph& g, node_id n, node_id a, node_id b) {
   });
 }
 
-// What a comparison or an extremum is worth; n itself where that is not known.
+// What a comparison, an extremum, or a place in a period is worth; n itself where that is not known.
 node_id outcome(graph& g, node_id n) {
   const node_id a = g.arg(n, 0), b = g.arg(n, 1);
   const op kind = g.kind(n);
+  if (kind == op::remainder || kind == op::quotient) {
+    const node_id zero = integer(g, 0);
+    const bool within = is_at_most(g, n, zero, a) && is_at_most(g, n, make(g, op::add, a, integer(g, 1)), b);
+    return !within ? n : kind == op::remainder ? a : zero;
+  }
   if (kind == op::minimum || kind == op::maximum) {
     const node_id least = kind == op::minimum ? a : b, most = kind == op::minimum ? b : a;
     return is_at_most(g, n, a, b) ? least : is_at_most(g, n, b, a) ? most : n;
@@ -47,7 +52,8 @@ bool take_known_conditions(const context& c, stage& s) {
   for_each_node(g, s.body, [&](node_id n) {
     const op kind = g.kind(n);
     const bool orders = kind == op::less || kind == op::less_equal || kind == op::minimum || kind == op::maximum;
-    if (orders && g.type(g.arg(n, 0)) == element::i64 && !g.free[n].empty() && !holds(g, n, op::load) &&
+    const bool divides = kind == op::remainder || kind == op::quotient;
+    if ((orders || divides) && g.type(g.arg(n, 0)) == element::i64 && !g.free[n].empty() && !holds(g, n, op::load) &&
         !holds(g, n, op::reduce))
       asked.push_back(n);
   });

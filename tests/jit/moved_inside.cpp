@@ -63,6 +63,19 @@ TEST(moved_inside, reflected) {
   expect_solved(test_of(23, 31));
 }
 
+// What a term reads where its update goes is the row of the update; what it reads elsewhere stays.
+TEST(moved_inside, terms_at_the_place_of_an_update) {
+  constexpr auto c = define<"c">() =
+      sum(over(i, j), x.clamped(i + 1_c, j) * x.clamped(i + 1_c, j) * x.clamped(i + 2_c, j + 1_c) * w(i, j));
+  constexpr auto r = define<"r">() =
+      sum(over(i, j), x.wrapped(i, j + 1_c) * x.wrapped(i, j + 1_c) * x.wrapped(i + 2_c, j + 1_c) * w(i, j));
+  constexpr auto f = define<"f">() =
+      sum(over(i, j), x.reflected(i, j - 1_c) * x.reflected(i, j - 1_c) * x.reflected(i + 1_c, j - 1_c) * w(i, j));
+  expect_at_all_sizes([](std::int64_t rows, std::int64_t columns) {
+    return right({{"x", {rows, columns}}, {"w", {rows, columns}}}, grad(c, x), grad(r, x), grad(f, x));
+  });
+}
+
 // Shifts beyond the tensor, both dimensions at once, backwards, with steps, and over windows.
 TEST(moved_inside, far) {
   constexpr auto c = define<"c">() = sum(over(i, j), x.clamped(i + 7_c, j - 5_c) * w(i, j));

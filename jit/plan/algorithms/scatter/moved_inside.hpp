@@ -1,6 +1,7 @@
 // Scatters whose subscripts are moved inside a tensor, as the gradients of clamped, reflected and wrapped accesses:
 // a sum over i where j == max(min(i + 1, n - 1), 0) is one over the places of i where the subscript is i + 1, and one
-// where it is n - 1. Each is affine there, so it is solved for i: no update looks for its row.
+// where it is n - 1. Each is affine there, so it is solved for i: no update looks for its row. Terms that read at the
+// same subscript read at j.
 // Input: a sum whose condition equates such a subscript with what its indices do not change. Output: an equal sum of
 // sums. Shown by tests/jit/moved_inside.cpp.
 #pragma once
@@ -38,7 +39,9 @@ class moved_inside {
   node_id sum_of(const std::vector<node_id>& conditions) {
     const element type = g_.type(n_);
     const bool narrow = row(type).bytes < 4 && is_floating(type);
-    const node_id body = narrow ? cast_to(g_, element::f32, g_.arg(n_, 0)) : g_.arg(n_, 0);
+    replacement put(g_, proofs::kept);
+    for (const auto& [e, other] : rows_) put.add(e, other);
+    const node_id terms = put(g_.arg(n_, 0)), body = narrow ? cast_to(g_, element::f32, terms) : terms;
     const std::vector<node_id> indices = bound_indices(g_, n_);
     node_id sum = no_node;
     for (const node_id c : conditions) {
@@ -57,6 +60,7 @@ class moved_inside {
       if (!g_.free[e].meets(bound_) || g_.free[other].meets(bound_)) continue;
       std::vector<part> list;
       if (!split({truth(g_, true), e}, list)) return {c};
+      rows_.emplace_back(e, other);
       std::vector<node_id> conditions;
       for (const part& p : list) conditions.push_back(conjunction(g_, p.where, make(g_, op::equal, p.at, other)));
       return conditions;
@@ -117,6 +121,7 @@ class moved_inside {
   graph& g_;
   const node_id n_;
   const index_set bound_;
+  std::vector<std::pair<node_id, node_id>> rows_;  // a subscript, and the row that it is wherever there is a term
 };
 
 }  // namespace sheaf::inline v0_1::plan
