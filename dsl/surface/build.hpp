@@ -22,6 +22,9 @@ class builder : public extrema {
     return result;
   }
 
+  // Sentences advise what text accepts.
+  constexpr void speaks_of_text() { is_text_ = true; }
+
   // ---- leaves and elementwise expressions
 
   constexpr built literal(double value) { return {number(g, element::f64, value), true}; }
@@ -46,10 +49,18 @@ class builder : public extrema {
     // Integers divide with floor, as their subscripts need it.
     if (kind == op::div && !is_floating(g.type(list[0])) && !is_floating(g.type(list[1])) && any_strong)
       kind = op::quotient;
+    if (kind == op::mul)
+      for (int k = 0; k < 2; ++k)
+        if (const node_id masked = masked_by(args[k].id, list[1 - k]); masked != no_node) return {masked, false};
     // Numbers alone have no type yet: 1 / 3 is rounded to what it meets, as 0.25 is.
     for (int k = 0; k < N && !any_strong && row(kind).result == result_type::floating; ++k)
       list[k] = cast_to(g, element::f64, list[k]);
     return {make(g, kind, list[0], list[1], list[2]), !any_strong && first == 0};
+  }
+  // What a mask that is known leaves of a factor, infinities included; no_node: it is none.
+  constexpr node_id masked_by(node_id mask, node_id factor) {
+    if (g.type(mask) != element::boolean || !is_constant(g, mask) || g.type(factor) == element::boolean) return no_node;
+    return is_true(g, mask) ? factor : number_like(g, factor, 0);
   }
   constexpr built cast(element type, built e) { return {cast_to(g, type, e.id), false}; }
   constexpr built stop_gradient(built e) { return {g.intern(op::stop_gradient, g.type(e.id), 0, &e.id, 1), false}; }
@@ -104,6 +115,7 @@ class builder : public extrema {
         fail() << "tensor " << tensor_name(tensor.id) << ": subscript " << d << " is "
                << row(g.type(subscripts[d].id)).name << ", expected an integer";
       list.push(cast_to(g, element::i64, subscripts[d].id));
+      if (access == checked && is_unbound(g, list.back())) written_.push({list.back(), tensor.id, d});
       // What is guarded may never be read.
       if (access == checked) check_static_subscript(tensor.id, d, list.back());
     }
@@ -283,6 +295,7 @@ class builder : public extrema {
         append_indices(axes, rank);
         break;
       }
+    written_.clear();
     const node_id result = define(g, name, body, indices.data(), rank);
     if (automatic || given_.contains(result)) return result;
     if (is_given(name)) fail() << "definition " << text(name) << ": two different definitions have this name";

@@ -170,10 +170,14 @@ class resolver {
       if (d.axis == a.axis) claims.push({d.size, no_node, 0});
     const std::int32_t epoch = g.new_epoch();
     for (int i = 0; i < count; ++i) collect(roots[i], a.axis, epoch, claims);
+    for (const written_load& l : written_)  // what was simplified away, as in 0 * x(i), was written with an index
+      if (l.axis == a.axis && claims.empty()) claims.push({extent(g, l.tensor, l.dimension), l.tensor, l.dimension});
     if (claims.empty()) {
-      fail_in(where) << ": index " << text(called) << " has no extent: no tensor here is subscripted with "
-             << text(called) << " alone; give it a domain such as " << text(called)
-             << ".in(0_c, n), or declare its size: axis<\"" << text(called) << "\", 8>";
+      const char* const zero = is_text_ ? "0" : "0_c";
+      detail::complaint words = fail_in(where);
+      words << ": index " << text(called) << " has no extent: no tensor here is subscripted with " << text(called)
+            << " alone; give it a domain such as " << text(called) << ".in(" << zero << ", n)";
+      if (!is_text_) words << ", or declare its size: axis<\"" << text(called) << "\", 8>";
       return no_node;
     }
     agree(claims, called, where);
@@ -224,6 +228,13 @@ class resolver {
   static constexpr int checked = 0, skipping = 2;
   flat<node_id> skips_, skipped_;  // loads that skip, and those that a reduction answers for
   flat<declared_size> declared_;
+  // A tensor's dimension that an axis subscripts by itself, in the definition that is being built.
+  struct written_load {
+    node_id axis, tensor;
+    int dimension;
+  };
+  flat<written_load> written_;
+  bool is_text_ = false;
   flat<node_id> given_;  // definitions whose names the program's author gave
 
  private:

@@ -31,7 +31,9 @@ SHEAF_HIDDEN inline constexpr char text_symbols[256] = {};
 class text_parser {
  public:
   constexpr text_parser(const char* text, int size, const text_argument* arguments, int count, int levels)
-      : text_(text), arguments_(arguments), argument_count_(count), levels_(levels), tokens_(tokens_of(text, size)) {}
+      : text_(text), arguments_(arguments), argument_count_(count), levels_(levels), tokens_(tokens_of(text, size)) {
+    b_.speaks_of_text();
+  }
 
   // A graph whose `error` is "line 2, column 14: SENTENCE" where the text is wrong.
   constexpr graph run();
@@ -236,6 +238,7 @@ class text_parser {
   flat<written_derivative> derivatives_;
   flat<int> customs_;         // the tokens `custom` that start a line
   flat<int> depths_;          // by node: how many operations are one within another
+  name_id defining_ = -1;
   bool any_output_ = false, takes_parts_ = false;  // may a line `where` follow?
   node_id custom_ = no_node, custom_cotangent_ = no_node;  // within a line `custom`
 };

@@ -214,7 +214,9 @@ constexpr void text_parser::definition_line() {
   if (failed()) return;
   const int end = line_end();
   collect_lets(end);
+  defining_ = called;
   const node_id made = defined_as(called, axes, start, end);
+  defining_ = -1;
   expect_parts_used();
   scope_.clear();
   lets_.clear();
@@ -233,8 +235,12 @@ constexpr node_id text_parser::defined_as(name_id called, const flat<bound_axis>
   if (axes.size() > max_rank) wrong(start) << "define: at most 8 indices";
   for (int i = 0; i < axes.size(); ++i) {
     if (axes[i].condition != no_node || axes[i].step != no_node)
-      wrong(start) << "define: its indices are axes, or axes with a size such as t.in(0_c, n); other domains stand in "
-                      "a reduction";
+      wrong(start) << "define: its indices are axes, or axes with a size such as t.in(0, n); other domains stand in a "
+                      "reduction";
+    if (axes[i].low != no_node && !is_number(b_.g, axes[i].low, 0))
+      wrong(start) << "definition " << name.text << ": the range of index "
+                   << text_of(index_name(b_.g, axes[i].axis)).text
+                   << " starts elsewhere than at 0, where the elements of a tensor do; other domains stand in a reduction";
     for (int j = 0; j < i; ++j)
       if (axes[i].axis == axes[j].axis)
         wrong(start) << "definition " << name.text << ": index " << text_of(index_name(b_.g, axes[i].axis)).text

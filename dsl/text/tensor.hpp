@@ -56,7 +56,8 @@ constexpr text_parser::tensor_part text_parser::named_tensor() {
   if (is_word(t))
     wrong(start) << name.text << ": a word of the language, not expected here";
   else if (is(tokens_[at_], "("))
-    wrong(start) << "tensor " << name.text << ": its element type and rank are not known; declare it, as in input "
+    wrong(start) << "tensor " << name.text << ": " << (called == defining_ ? "its own line reads it; " : "")
+                 << "no function has this name, and its element type and rank are not known; declare it, as in input "
                  << name.text << ": f32[?, ?], or define it above this line";
   else
     wrong(start) << name.text << ": no index around here has this name, and no tensor";

@@ -1,6 +1,7 @@
 #include <sheaf/jit/engine/closed_formulas.hpp>
 
 #include <sheaf/dsl/graph/make.hpp>
+#include <sheaf/jit/shapes/narrow.hpp>
 
 namespace sheaf::inline v0_1::jit {
 
@@ -39,7 +40,9 @@ int closed_formulas::made(node_id n) {
     list[k] = k < g[n].count ? made(g.arg(n, k)) : put({});
     if (list[k] < 0) return -1;
   }
-  return known_[n] = put({row(g.kind(n)).integer, list[0], list[1], list[2]});
+  const int all = put({row(g.kind(n)).integer, list[0], list[1], list[2]});
+  const auto narrow = shapes::wrapping(g.kind(n), g.type(n));
+  return known_[n] = narrow == nullptr ? all : put({narrow, all, all, all});
 }
 
 std::span<const std::int64_t> closed_formulas::values(std::span<const std::int64_t> extents) const {

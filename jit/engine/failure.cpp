@@ -38,7 +38,8 @@ class spot {
       if (!known) return std::nullopt;
       list[k] = *known;
     }
-    return whole_result(row(g_.kind(n)), g_.type(g_.arg(n, 0)), list[0], list[1], list[2]);
+    const element type = g_.type(g_.arg(n, 0));
+    return wrap_to(g_.type(n), whole_result(row(g_.kind(n)), type, list[0], list[1], list[2]));
   }
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sheaf/dsl/graph/make.hpp>
+#include <sheaf/jit/shapes/narrow.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -24,11 +25,13 @@ struct traced {
   using number = amount;
   static number larger(const number& a, const number& b) { return max(a, b); }
   static number applied(op kind, const number* of) { return plan::applied(kind, of); }
+  static number wrapped(shapes::integer_function to, const number& a) { return shapes::applied(to, a, 0, 0); }
 };
 struct integers {
   using number = std::int64_t;
   static number larger(number a, number b) { return std::max(a, b); }
   static number applied(op kind, const number* of) { return row(kind).integer(of[0], of[1], of[2]); }
+  static number wrapped(shapes::integer_function to, number a) { return to(a, 0, 0); }
 };
 
 template <class Number>
@@ -68,7 +71,9 @@ std::optional<typename In::number> evaluated_once(const graph& g, node_id n, fac
     if (!known) return std::nullopt;
     list[k] = *known;
   }
-  return In::applied(g.kind(n), list);
+  const number all = In::applied(g.kind(n), list);
+  const auto narrow = shapes::wrapping(g.kind(n), g.type(n));
+  return narrow == nullptr ? all : In::wrapped(narrow, all);
 }
 
 template <class In, class Extent>

@@ -97,13 +97,13 @@ struct wrong {
 };
 const wrong mistakes[] = {
     {"y(i) = x(i) + 2",
-     "line 1, column 8: tensor x: its element type and rank are not known; declare it, as in input x: f32[?, ?], "
-     "or define it above this line"},
+     "line 1, column 8: tensor x: no function has this name, and its element type and rank are not known; declare it, "
+     "as in input x: f32[?, ?], or define it above this line"},
     {"input x: f32[?]\ny = sum(t, x(i))", "line 2, column 14: i: no index around here has this name, and no tensor"},
     {"input x: f32[?]\ny = sum(t, x(t + 1))",
      "line 2, column 5: sum: index t has no extent: no tensor here is subscripted with t alone; give it a domain such "
      "as "
-     "t.in(0_c, n), or declare its size: axis<\"t\", 8>"},
+     "t.in(0, n)"},
     {"input n: i64[?]\ny = sum(i, cast<f32>(n(i)))\noutput grad(y, n)",
      "line 3, column 16: gradient of y with respect to n: tensor n is i64; gradients exist for floating tensors only"},
     {"input x: f32[?]\ny = max(x(0), x(1))",
