@@ -115,6 +115,13 @@ void print_distribution(const char* what, std::vector<double> list) {
   std::printf("   (%zu)\n", list.size());
 }
 
+// Or was it too large, or without loops? A program that is refused or ends in an error is a failure.
+bool has_run(const measured& m) {
+  for (const char* failure : {"not accepted", "error", "ended by"})
+    if (m.state.starts_with(failure)) return false;
+  return true;
+}
+
 void print_summary(std::vector<measured>& all, const settings& s) {
   std::vector<double> against, bound;
   std::map<std::string, std::vector<double>> families;
@@ -134,6 +141,7 @@ void print_summary(std::vector<measured>& all, const settings& s) {
   std::sort(all.begin(), all.end(), [](const measured& a, const measured& b) { return a.against > b.against; });
   for (int k = 0; k < std::min<int>(s.worst, static_cast<int>(all.size())); ++k) {
     const measured& m = all[static_cast<std::size_t>(k)];
+    if (!has_run(m)) continue;
     std::printf("\n---- seed %llu: %s, %.2f times the loops' %.3f ms; bound %.3f ms (%s)\n",
                 static_cast<unsigned long long>(m.seed), m.program.family.c_str(), m.against, m.loops * 1e3,
                 m.bound.all() * 1e3, m.bound.which());
@@ -208,4 +216,8 @@ int main(int argc, char** argv) {
   std::fprintf(stderr, "\n");
   print_summary(all, s);
   if (json != nullptr) std::fclose(json);
+  int failed = 0;
+  for (const measured& m : all)
+    if (!has_run(m)) failed = 1, std::printf("%s: %s\n", m.program.family.c_str(), m.state.c_str());
+  return failed;
 }

@@ -42,8 +42,8 @@ TEST(extents, loads_that_are_simplified_away) {
   expect("input x: i64[?]\ny = cast<f64>(sum(o, 0 * x(o) + 2))\noutput y", with, "6 ");
   // Of the definition itself, of no other one.
   EXPECT_NE(worth("input x: i64[?]\na(o) = x(o)\ny(o) = 7.0\noutput a, y", with, jit::backend::reference)
-                .find("definition y: index o has no extent: no tensor here is subscripted with o alone; give it a domain "
-                      "such as o.in(0, n)"),
+                .find("definition y: index o has no extent: no tensor here is subscripted with o alone; give it a "
+                      "domain such as o.in(0, n)"),
             std::string::npos);
 }
 
