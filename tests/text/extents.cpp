@@ -27,7 +27,8 @@ TEST(extents, a_definition_starts_at_0) {
   const auto six = filled<float>(6, 1);
   for (const char* low : {"2", "-1", "extent(b, 0) - 3"}) {
     const std::string text = "input b: f32[?]\na(k.in(" + std::string(low) + ", 6)) = b(k)\noutput a";
-    EXPECT_NE(worth(text.c_str(), {{"b", six}}, jit::backend::reference).find("definition a: the range of index k starts elsewhere than at 0"),
+    EXPECT_NE(worth(text.c_str(), {{"b", six}}, jit::backend::reference)
+                  .find("definition a: the range of index k starts elsewhere than at 0"),
               std::string::npos);
   }
 }
