@@ -79,8 +79,8 @@ TEST(text_program, says_what_does_not_fit) {
   const array<float, 1> v(3);
   const float constant = 0;
   EXPECT_EQ(said([&] { step(std::vector<named_argument>{}); }),
-            "text: line 1, column 24: tensor x: no function has this name, and its element type and rank are not known; "
-            "declare it, as in input x: f32[?, ?], or define it above this line");
+            "text: line 1, column 24: tensor x: no function has this name, and its element type and rank are not "
+            "known; declare it, as in input x: f32[?, ?], or define it above this line");
   EXPECT_EQ(said([&] { step({{"x", x}, {"y", v}}); }), "call: expected the name of an input or an output, found y");
   EXPECT_EQ(said([&] { step({{"x", x}, {"x", x}}); }), "call: expected argument x once, found it twice");
   EXPECT_EQ(said([&] {
