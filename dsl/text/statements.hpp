@@ -240,7 +240,7 @@ constexpr node_id text_parser::defined_as(name_id called, const flat<bound_axis>
     if (axes[i].low != no_node && !is_number(b_.g, axes[i].low, 0))
       wrong(start) << "definition " << name.text << ": the range of index "
                    << text_of(index_name(b_.g, axes[i].axis)).text
-                   << " starts elsewhere than at 0, where the elements of a tensor do; other domains stand in a reduction";
+                   << " starts elsewhere than at 0, where a tensor's elements do; other domains stand in a reduction";
     for (int j = 0; j < i; ++j)
       if (axes[i].axis == axes[j].axis)
         wrong(start) << "definition " << name.text << ": index " << text_of(index_name(b_.g, axes[i].axis)).text
