@@ -118,6 +118,10 @@ class resolver {
       for (int j = k + 1; j < count; ++j) indices[j] = put(indices[j]);
     }
     r.indices = indices;
+    flat<written_load> around;
+    for (const written_load& l : written_)
+      if (!bound.has(g.ordinal(l.axis))) around.push(l);
+    written_ = around;
     return r;
   }
 
@@ -170,8 +174,10 @@ class resolver {
       if (d.axis == a.axis) claims.push({d.size, no_node, 0});
     const std::int32_t epoch = g.new_epoch();
     for (int i = 0; i < count; ++i) collect(roots[i], a.axis, epoch, claims);
+    bool simplified = false;
     for (const written_load& l : written_)  // what was simplified away, as in 0 * x(i), was written with an index
-      if (l.axis == a.axis && claims.empty()) claims.push({extent(g, l.tensor, l.dimension), l.tensor, l.dimension});
+      if (l.axis == a.axis && (claims.empty() || simplified))
+        claims.push({extent(g, l.tensor, l.dimension), l.tensor, l.dimension}), simplified = true;
     if (claims.empty()) {
       const char* const zero = is_text_ ? "0" : "0_c";
       detail::complaint words = fail_in(where);

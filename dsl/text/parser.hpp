@@ -145,6 +145,7 @@ class text_parser {
   constexpr void output_line();
   constexpr node_id one_output();
   constexpr void default_outputs();
+  constexpr void expect_whole_tensors();
   constexpr void collect_lets(int line_end);
   constexpr void expect_parts_used();
   constexpr int closing(int token) const;

@@ -62,6 +62,7 @@ constexpr graph text_parser::run() {
   expect_customs();
   if (!failed() && !any_output_) default_outputs();
   if (!failed() && b_.g.outputs.empty()) wrong(at_) << "compile: expected at least one output";
+  if (!failed()) expect_whole_tensors();
   if (!failed()) b_.finish();
   settle(tokens_.size() - 1);
   if (failed()) return placed_error();
@@ -237,10 +238,6 @@ constexpr node_id text_parser::defined_as(name_id called, const flat<bound_axis>
     if (axes[i].condition != no_node || axes[i].step != no_node)
       wrong(start) << "define: its indices are axes, or axes with a size such as t.in(0, n); other domains stand in a "
                       "reduction";
-    if (axes[i].low != no_node && !is_number(b_.g, axes[i].low, 0))
-      wrong(start) << "definition " << name.text << ": the range of index "
-                   << text_of(index_name(b_.g, axes[i].axis)).text
-                   << " starts elsewhere than at 0, where a tensor's elements do; other domains stand in a reduction";
     for (int j = 0; j < i; ++j)
       if (axes[i].axis == axes[j].axis)
         wrong(start) << "definition " << name.text << ": index " << text_of(index_name(b_.g, axes[i].axis)).text
@@ -328,6 +325,18 @@ constexpr node_id text_parser::one_output() {
 constexpr void text_parser::default_outputs() {
   for (const tensor_row& row : tensors_)
     if (row.defined && !row.used) b_.g.outputs.push(row.node);
+}
+
+// A definition may have the elements from -1 on, say; an array, of an output or a derivative, has them from 0 on.
+constexpr void text_parser::expect_whole_tensors() {
+  const graph& g = b_.g;
+  for (const auto* list : {&g.outputs, &g.differentiated})
+    for (const node_id y : *list)
+      for (int d = 0; d < tensor_rank(g, y); ++d)
+        if (g.kind(y) == op::define && !is_number(g, g.arg(g.arg(y, 1 + d), 0), 0) && !failed())
+          wrong(at_) << "definition " << text_of(label_of(y)).text << ": the range of index "
+                     << text_of(index_name(g, g.arg(y, 1 + d))).text
+                     << " starts elsewhere than at 0, expected a range from 0 of what is an output or is derived";
 }
 
 constexpr graph text_parser::placed_error() {

@@ -51,12 +51,15 @@ std::vector<node_id> free_indices(const graph& g, node_id e) {
 // Ranges of data that walk over no tensor are taken to be shorter; a position in a longer one is named wrongly.
 using tuning::checks::most_of_a_range;
 
+// A slice may end where the tensor has no elements any more: it is taken to be longer where it is the subscript.
 void positions(graph& g, check& c, const std::vector<node_id>& list) {
   for (const node_id idx : list) {
     index_set outer = g.free[idx];
     outer.erase(g.ordinal(idx));
     const bool own = outer.empty() && !holds(g, g.arg(idx, 0), op::load) && !holds(g, g.arg(idx, 1), op::load);
-    const node_id whole = own ? make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0)) : walked_extent(g, idx);
+    const node_id whole = own                     ? make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0))
+                          : idx == c.subscript ? no_node
+                                                  : walked_extent(g, idx);
     c.indices.push_back(idx);
     c.firsts.push_back(own || whole == no_node ? g.arg(idx, 0) : integer(g, 0));
     c.sizes.push_back(whole == no_node ? integer(g, most_of_a_range) : whole);

@@ -205,7 +205,9 @@ struct evaluated_loads {
   // Behind conditions; what gradients read is what is differentiated.
   std::vector<violation> guarded(const std::vector<stage>& stages, const std::vector<node_id>& bodies) {
     std::vector<violation> found;
-    guarded_data data(g, known, nodes_of(loads));
+    std::vector<evaluated_load> always = loads;
+    std::erase_if(always, [&](const evaluated_load& e) { return !waiting_subscripts(g, e).empty(); });
+    guarded_data data(g, known, nodes_of(always));
     for (const node_id y : g.differentiated) data.find(g.arg(y, 0), arguments(g, y, 1), found);
     for (std::size_t i = 0; i < stages.size(); ++i)
       if (stages[i].where == place::output) data.find(bodies[i], stages[i].indices, found);

@@ -170,6 +170,16 @@ int most_of_short_row(const amount& trips, bool narrow) {
 }
 }  // namespace
 
+namespace {
+
+// The first place where a condition holds, as checks look for it: as it seldom does, there is little but the condition.
+bool looks_for_places(const graph& g, node_id root) {
+  return g.kind(root) == op::reduce && monoid_of(g, root) == monoid::min && g.type(root) == element::i64 &&
+         is_formula(g, g.arg(root, 0));
+}
+
+}  // namespace
+
 int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bool reductions_inside, bool alone) {
   if (known.call().overrides.lanes != 0) return known.call().overrides.lanes;
   const bool heavy = any_node(g, root, [&](node_id n) { return is_function(g, n); });
@@ -195,7 +205,7 @@ int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bo
   // a tile of a row stays in registers
   if (reductions_inside)
     most = std::max(budget::least_of_most, (folds > 1 || heavy ? budget::row_bytes_shared : budget::row_bytes) / bytes);
-  most = std::min(most, budget::most);
+  most = std::min(most, looks_for_places(g, root) && !known.for_groups() ? budget::least_of_most : budget::most);
   if (g.kind(root) == op::reduce) alone = g.free[root].empty() && g[root].count == 3;
   if (alone && !known.for_groups()) return most;
   const amount trips = known.trips(lane);

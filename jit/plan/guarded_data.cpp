@@ -19,25 +19,18 @@ std::vector<node_id> parts_of(const graph& g, node_id condition) {
   return list;
 }
 
-// Would a check fold again what the program folds?
-bool folds(const graph& g, node_id e) {
-  return any_node(g, e, [&](node_id n) {
-    return g.kind(n) == op::reduce || (g.kind(n) == op::load && g.kind(g.arg(n, 0)) == op::define &&
-                                       folds(g, g.arg(g.arg(n, 0), 0)));
-  });
-}
-
 // Where one subscript of a load is evaluated and outside.
 class outside_where {
  public:
-  outside_where(graph& g, violation& v) : g_(g), v_(v), subscript_(g.arg(v.load, 1 + v.dimension)) {}
+  outside_where(graph& g, folding& folds, violation& v)
+      : g_(g), folds_(folds), v_(v), subscript_(g.arg(v.load, 1 + v.dimension)) {}
 
   // False: it is nowhere, or asking would fold again what its condition folds.
   bool operator()() {
     std::vector<node_id> parts = parts_of(g_, v_.where);
     const node_id inside = still_asked(parts);
-    if (is_true(g_, inside) || folds(g_, subscript_) ||
-        std::ranges::any_of(parts, [&](node_id part) { return folds(g_, part); }))
+    if (is_true(g_, inside) || folds_.in(subscript_) ||
+        std::ranges::any_of(parts, [&](node_id part) { return folds_.in(part); }))
       return false;
     for (const node_id idx : std::vector<node_id>(v_.loops)) take_guarded(idx, parts);
     v_.where = truth(g_, true);
@@ -129,13 +122,24 @@ class outside_where {
   }
 
   graph& g_;
+  folding& folds_;
   violation& v_;
   const node_id subscript_;
 };
 
 }  // namespace
 
-guarded_data::guarded_data(graph& g, const facts& known, const std::vector<node_id>& always) : asked_{g, known} {
+bool folding::in(node_id n) {
+  const auto [at, fresh] = known_.try_emplace(n, g_.kind(n) == op::reduce);
+  if (!fresh || at->second || g_.kind(n) == op::extent) return at->second;
+  bool any = false;
+  const int count = g_.kind(n) == op::define ? 1 : g_[n].count;  // of a definition its body
+  for (int k = 0; !any && k < count; ++k) any = in(g_.arg(n, k));
+  return known_[n] = any;
+}
+
+guarded_data::guarded_data(graph& g, const facts& known, const std::vector<node_id>& always)
+    : asked_{g, known}, folds_(g) {
   const node_id count = g.size();
   std::vector<bool> of_data(static_cast<std::size_t>(count), false);
   for (node_id n = 0; n < count; ++n) {
@@ -150,7 +154,7 @@ guarded_data::guarded_data(graph& g, const facts& known, const std::vector<node_
     for (int d = 0; d + 1 < g[n].count; ++d)
       if (is_of_data(1 + d)) list.push_back(d);
     const auto alike = [&](node_id other) {
-      same_but_for_names by = names();
+      same_but_for_names by(g);
       return is_alike(other, n, by);
     };
     if (!list.empty() && std::ranges::none_of(always, alike)) asked_.dimensions[n] = std::move(list);
@@ -162,13 +166,12 @@ void guarded_data::find(node_id body, std::span<const node_id> indices, std::vec
   std::vector<violation> all;
   find_violations(asked_, body, indices, all);
   for (violation& v : all)
-    if (outside_where(asked_.g, v)() && !is_found(v, found)) found.push_back(std::move(v));
+    if (outside_where(asked_.g, folds_, v)() && !is_found(v, found)) found.push_back(std::move(v));
 }
 
-// A gradient reads what its forward pass does by other names and in other loops; a tangent stands where its tensor is.
+// A gradient reads what its forward pass does by other names; a tangent stands where its tensor is.
 bool guarded_data::is_alike(node_id a, node_id b, same_but_for_names& names) const {
   const graph& g = asked_.g;
-  if (a == b) return true;
   const node_id of_a = g.arg(a, 0), of_b = g.arg(b, 0);
   if (g[a].count != g[b].count || (of_a != of_b && (g.kind(of_a) == op::define || g.kind(of_b) == op::define)))
     return false;
@@ -178,20 +181,18 @@ bool guarded_data::is_alike(node_id a, node_id b, same_but_for_names& names) con
       return false;
   return true;
 }
-same_but_for_names guarded_data::names() const {
-  using of = same_but_for_names::ranges;
-  return same_but_for_names(asked_.g, asked_.g.differentiated.empty() ? of::same : of::any);
-}
 
 // And behind no more conditions.
 bool guarded_data::is_found(const violation& v, const std::vector<violation>& found) const {
   const std::vector<node_id> parts = parts_of(asked_.g, v.where);
   return std::ranges::any_of(found, [&](const violation& other) {
-    same_but_for_names by = names();
+    same_but_for_names by(asked_.g);
     if (other.dimension != v.dimension || !is_alike(other.load, v.load, by)) return false;
     return std::ranges::all_of(parts_of(asked_.g, other.where), [&](node_id fewer) {
-      return std::ranges::any_of(
-          parts, [&](node_id part) { return part == fewer || same_but_for_names(by)(fewer, part); });
+      return std::ranges::any_of(parts, [&](node_id part) {
+        same_but_for_names then = by;  // what has been named stays so
+        return then(fewer, part) && (by = std::move(then), true);
+      });
     });
   });
 }

@@ -9,6 +9,17 @@
 
 namespace sheaf::inline v0_1::plan {
 
+// Would a check of an expression fold again what the program folds?
+class folding {
+ public:
+  explicit folding(const graph& g) : g_(g) {}
+  bool in(node_id n);
+
+ private:
+  const graph& g_;
+  std::unordered_map<node_id, bool> known_;
+};
+
 class guarded_data {
  public:
   // always: loads that are checked whatever guards them elsewhere.
@@ -19,10 +30,10 @@ class guarded_data {
 
  private:
   bool is_alike(node_id a, node_id b, same_but_for_names& names) const;
-  same_but_for_names names() const;
   bool is_found(const violation& v, const std::vector<violation>& found) const;
 
   asked_loads asked_;
+  folding folds_;
 };
 
 }  // namespace sheaf::inline v0_1::plan

@@ -9,22 +9,21 @@
 
 namespace sheaf::inline v0_1::plan {
 
-// Are two expressions one but for the names of their indices, and of what these range over if this is said?
+// Are two expressions one but for the names of their indices?
 class same_but_for_names {
  public:
-  enum class ranges : std::uint8_t { same, any };
-  explicit same_but_for_names(const graph& g, ranges of_indices = ranges::same) : g_(g), ranges_(of_indices) {}
+  explicit same_but_for_names(const graph& g) : g_(&g) {}
   bool operator()(node_id a, node_id b) {
-    if (g_.kind(a) == op::index || g_.kind(b) == op::index) return is_index(a, b);
-    if (a == b && g_.free[a].empty()) return true;
-    if (g_.kind(a) != g_.kind(b) || g_.type(a) != g_.type(b) || g_[a].count != g_[b].count ||
-        (g_[a].attribute != g_[b].attribute && g_.kind(a) != op::extent))
+    if (g_->kind(a) == op::index || g_->kind(b) == op::index) return is_index(a, b);
+    if (a == b && g_->free[a].empty()) return true;
+    if (g_->kind(a) != g_->kind(b) || g_->type(a) != g_->type(b) || (*g_)[a].count != (*g_)[b].count ||
+        ((*g_)[a].attribute != (*g_)[b].attribute && g_->kind(a) != op::extent))
       return false;
-    if (g_.kind(a) == op::extent) return known_equal(g_, a, b);
-    if (g_.kind(a) == op::define) return a == b;
+    if (g_->kind(a) == op::extent) return known_equal(*g_, a, b);
+    if (g_->kind(a) == op::define) return a == b;
     if (!seen_.insert({a, b}).second) return true;
-    for (int k = 0; k < g_[a].count; ++k)
-      if (!(*this)(g_.arg(a, k), g_.arg(b, k))) return false;
+    for (int k = 0; k < (*g_)[a].count; ++k)
+      if (!(*this)(g_->arg(a, k), g_->arg(b, k))) return false;
     return true;
   }
   // What the second has for an index of the first.
@@ -32,15 +31,14 @@ class same_but_for_names {
 
  private:
   bool is_index(node_id a, node_id b) {
-    if (g_.kind(a) != g_.kind(b)) return false;
+    if (g_->kind(a) != g_->kind(b)) return false;
     const auto [at, fresh] = names_.try_emplace(a, b);
     if (!fresh) return at->second == b;
     if (!taken_.insert(b).second) return false;
-    return ranges_ == ranges::any || ((*this)(g_.arg(a, 0), g_.arg(b, 0)) && (*this)(g_.arg(a, 1), g_.arg(b, 1)));
+    return (*this)(g_->arg(a, 0), g_->arg(b, 0)) && (*this)(g_->arg(a, 1), g_->arg(b, 1));
   }
 
-  const graph& g_;
-  ranges ranges_;
+  const graph* g_;
   std::map<node_id, node_id> names_;
   std::unordered_set<node_id> taken_;
   std::set<std::pair<node_id, node_id>> seen_;

@@ -24,13 +24,14 @@ TEST(extents, numbers_of_narrow_types) {
   }
 }
 
-TEST(extents, a_definition_starts_at_0) {
+TEST(extents, outputs_start_at_0) {
   const auto six = filled<float>(6, 1);
   for (const char* low : {"2", "-1", "extent(b, 0) - 3"}) {
-    const std::string text = "input b: f32[?]\na(k.in(" + std::string(low) + ", 6)) = b(k)\noutput a";
-    EXPECT_NE(worth(text.c_str(), {{"b", six}}, jit::backend::reference)
-                  .find("definition a: the range of index k starts elsewhere than at 0"),
-              std::string::npos);
+    const std::string a = "input b: f32[?]\na(k.in(" + std::string(low) + ", 6)) = b(k)\n";
+    for (const char* rest : {"output a", "l = sum(k, a(k))\noutput grad(l, b), vjp(a, b, a)"})
+      EXPECT_NE(worth((a + rest).c_str(), {{"b", six}}, jit::backend::reference)
+                    .find("definition a: the range of index k starts elsewhere than at 0"),
+                std::string::npos);
   }
 }
 
@@ -42,6 +43,17 @@ TEST(extents, loads_that_are_simplified_away) {
   for (const char* body : {"x(o) * 0", "select(true, 0, x(o))", "x(o) - x(o)"})
     expect(("input x: i64[?]\ny(o) = cast<f64>(" + std::string(body) + ") + 1\noutput y").c_str(), with, "1 1 1 ");
   expect("input x: i64[?]\ny = cast<f64>(sum(o, 0 * x(o) + 2))\noutput y", with, "6 ");
+  // Each sum has its own, and agrees with what else is written.
+  array<double, 1> three(3), five(5);
+  three.fill(1);
+  five.fill(2);
+  const arguments both{{"a", three}, {"b", five}};
+  const std::string of_both = "input a: f64[?]\ninput b: f64[?]\n";
+  expect((of_both + "y = sum(o, select(true, 1, a(o))) + sum(o, select(true, 1, b(o)))\noutput y").c_str(), both, "8 ");
+  expect((of_both + "y(o) = sum(o, b(o)) + select(true, 0, a(o))\noutput y").c_str(), both, "10 10 10 ");
+  EXPECT_NE(worth((of_both + "y(o) = 7 * sum(o, a(o))\noutput y").c_str(), both, jit::backend::reference)
+                .find("index o has no extent"),
+            std::string::npos);
   // Of the definition itself, of no other one.
   EXPECT_NE(worth("input x: i64[?]\na(o) = x(o)\ny(o) = 7.0\noutput a, y", with, jit::backend::reference)
                 .find("definition y: index o has no extent: no tensor here is subscripted with o alone; give it a "

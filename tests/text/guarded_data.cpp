@@ -105,6 +105,55 @@ TEST(guarded_data, slices_that_rows_look_for) {
   expect_outside(text, {{"x", six}, {"off", across}});
 }
 
+// A read that is checked elsewhere, for other rows or behind other conditions, hides no other one.
+TEST(guarded_data, several_reads_at_one_subscript) {
+  const auto w = four;
+  const auto off = of<std::int64_t>({1, 2, 2, 2, 2}), ends = of<std::int64_t>({0, 2, 2, 6}),
+             of_slices = of<std::int64_t>({0, 9, 1, 0}), out = of<std::int64_t>({-1, 2, 1, 3});
+  const std::string other_rows = of_ids +
+                                 "a(t.in(0, 2)) = x(ids(t)) * 2\nl = sum(t, a(t))\n"
+                                 "z(t.in(0, 4)) = select(w(t) > 0, x(ids(t)), 0)\noutput grad(l, x), z";
+  expect(other_rows.c_str(), with_ids({0, 1, 5, 3}), "2 2 0 0 0 0 1 2 6 4 ");
+  expect_outside(other_rows.c_str(), with_ids({0, 1, 9, 3}));
+  const std::string own = of_ids +
+                          "input off: i64[?]\ny(s.in(0, 4)) = select(0 <= ids(s), sum(t.in(off(s), off(s + 1)), "
+                          "x(ids(t)) * x(ids(s))), 0)\nl = sum(s.in(0, 4), y(s) * w(s))\noutput l, grad(l, x)";
+  expect(own.c_str(), {{"x", six}, {"ids", out}, {"w", w}, {"off", off}}, "0 0 0 0 0 0 0 ");
+  const std::string slices = of_ids +
+                             "input off: i64[?]\ny(s.in(0, 3)) = sum(t.in(off(s), off(s + 1)), x(t) * x(ids(s)))\n"
+                             "z(s.in(0, 3)) = select(w(s) > 2, x(ids(s)), 0)\n";
+  expect((slices + "output y").c_str(), {{"x", six}, {"ids", of_slices}, {"w", w}, {"off", ends}}, "3 0 36 ");
+  expect((slices + "output y, z").c_str(), {{"x", six}, {"ids", of_slices}, {"w", w}, {"off", ends}},
+         "3 0 36 0 0 2 ");
+  const std::string guarded = slices + "u(s.in(0, 3)) = select(w(s) > 1, x(ids(s)), 0)\noutput y, u";
+  expect_outside(guarded.c_str(), {{"x", six}, {"ids", of_slices}, {"w", w}, {"off", ends}});
+}
+
+TEST(guarded_data, conditions_that_name_an_index_twice) {
+  const char* text =
+      "input x: f64[?]\ninput ids: i64[?]\ninput c: f64[?, ?]\ninput d: f64[?, ?]\n"
+      "y(t) = sum(a.in(0, 2), select(c(t, a) > 0 && d(t, a) > 0, x(ids(t)), 0))\n"
+      "z(t) = sum(over(a.in(0, 2), b.in(0, 2)), select(c(t, a) > 0 && d(t, b) > 0, x(ids(t)), 0))\noutput y, z";
+  array<double, 2> c(2, 2), d(2, 2);
+  c(0, 0) = c(1, 0) = 1, c(0, 1) = c(1, 1) = 0;
+  d(0, 0) = d(1, 0) = 0, d(0, 1) = d(1, 1) = 1;
+  const auto good = of<std::int64_t>({1, 2}), bad = of<std::int64_t>({1, 9});
+  expect(text, {{"x", six}, {"ids", good}, {"c", c}, {"d", d}}, "0 0 2 3 ");
+  expect_outside(text, {{"x", six}, {"ids", bad}, {"c", c}, {"d", d}});
+}
+
+// A slice that ends behind the tensor is named as it is.
+TEST(guarded_data, where_a_slice_leaves_the_tensor) {
+  const auto three = of({1.0, 2.0, 3.0}), w = of({1.0, 2.0, 3.0});
+  const auto off = of<std::int64_t>({0, 2, 2, 4});
+  const std::string words =
+      worth("input x: f64[?]\ninput off: i64[?]\ninput w: f64[?]\n"
+            "y(s.in(0, 3)) = sum(t.in(off(s), off(s + 1)).where(w(s) < 4), x(t))\noutput y",
+            {{"x", three}, {"off", off}, {"w", w}}, jit::backend::chosen);
+  EXPECT_NE(words.find("expected a subscript from 0 to 2, found 3"), std::string::npos) << words;
+  EXPECT_NE(words.find("s = 2"), std::string::npos) << words;
+}
+
 // Each dimension of a box waits for the other's loop.
 TEST(guarded_data, boxes_that_are_empty_in_one_dimension) {
   const char* boxes =
