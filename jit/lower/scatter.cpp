@@ -56,14 +56,10 @@ void kernel_lowering::fill_rows(const stage& s, scope& task, const range& own) {
 void kernel_lowering::walk_updates(std::span<const stage* const> list, scope& task, const range& own,
                                    const range* iterations) {
   const stage& s = *list.front();
-  const plan::updated_rows t = plan::rows_of(g, s);
   open_loops loops(*this, task);
   scope*& inner = loops.inner;
   // What decides the rows comes first, the rest of the result's indices innermost.
-  index_set deciding;
-  for (const node_id n : {t.at, t.low, t.high})
-    if (n != no_node) deciding |= g.free[n];
-  for (const node_id idx : plan::bound_indices(g, s.body)) deciding |= g.free[idx];
+  const index_set deciding = plan::deciding_of(g, s);
   for (const node_id idx : s.indices)
     if (deciding.has(g.ordinal(idx)) && !inner->bound.has(g.ordinal(idx))) loops.enter(idx, 1, nullptr);
   const std::vector<node_id> walk = plan::walk_of(g, known, s);

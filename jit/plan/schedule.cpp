@@ -57,7 +57,7 @@ void schedule_scatter(graph& g, const facts& known, stage& s) {
   s.lanes = 1;
   const node_id last = s.indices.back();
   const node_id at = s.how == way::scatter ? rows_of(g, s).at : no_node;
-  const index_set condition = g.free[at != no_node ? at : g.arg(s.body, 1)];
+  const index_set condition = at != no_node ? deciding_of(g, s) : g.free[g.arg(s.body, 1)];
   const bool decides = last != s.owned && (condition.has(g.ordinal(last)) || is_fixed(g, s, last));
   const node_id value = g.arg(s.body, 0);
   const bool along_rows =

@@ -5,6 +5,7 @@
 
 #include <sheaf/jit/plan/algorithms/range_scatter/ragged.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
+#include <sheaf/jit/plan/algorithms/stencil/small_windows.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
@@ -224,9 +225,34 @@ void share_window(const facts& known, stage& s) {
   while (s.task.chunk < 8 * block && chunks > static_cast<double>(s.task.chunk)) s.task.chunk *= 2;
 }
 
+// Of sums of products: loops over which the rows that most is read of stay the same are within the others, where what
+// else is read stays in L2. So these rows come to L1 once, not once for each iteration of such a loop.
+void order_by_rows(const facts& known, stage& s) {
+  const graph& g = known.g();
+  std::vector<node_id> loads;
+  index_set inner{};
+  inner.insert(g.ordinal(s.vector));
+  for (const node_id n : reductions_in(g, s.body)) {
+    if (!is_chain_of_terms(g, n)) return;
+    inner |= set_of(g, bound_indices(g, n));
+    for (const node_id e : loads_in(g, n)) loads.push_back(e);
+  }
+  node_id most = no_node;
+  const auto rows_of = [&](node_id e) { return known.trips(g.free[e].common(inner)) * row(g.type(e)).bytes; };
+  for (const node_id e : loads)
+    if (most == no_node || rows_of(e) > rows_of(most)) most = e;
+  if (most == no_node) return;
+  for (const node_id e : loads) {
+    const amount all = known.trips(g.free[e]) * row(g.type(e)).bytes;
+    if (g.arg(e, 0) != g.arg(most, 0) && all > known.call().on.second_cache / 2) return;
+  }
+  std::stable_partition(s.loops.begin(), s.loops.end() - 1, [&](node_id idx) { return uses(g, most, idx); });
+}
+
 void share_stencil(const facts& known, stage& s) {
   const std::size_t others = std::max<std::size_t>(s.indices.size() - 1, 1);  // without the lanes, where there are some
-  share(s, loop_of_tasks(known, std::span(s.indices).first(others), sizes::batches));
+  if (!known.for_groups()) order_by_rows(known, s);
+  share(s, loop_of_tasks(known, std::span(s.loops).first(others), sizes::batches));
   s.task.chunk = s.parallel == s.vector ? tuning::stencil::chunk : 0;
 }
 

@@ -207,5 +207,40 @@ TEST(group_by, tables_are_no_larger_than_their_updates) {
   }
 }
 
+// Each batch has its own places, of two dimensions: an update of a channel has one place, not a row of them.
+TEST(group_by, places_of_batches) {
+  constexpr auto n = axis<"n">;
+  constexpr auto c = axis<"c">;
+  constexpr auto u = axis<"u">;
+  constexpr auto v = axis<"v">;
+  constexpr auto image = tensor<"image", float, 4>;
+  constexpr auto to = tensor<"to", std::int64_t, 4>;
+  constexpr auto weight = tensor<"weight", float, 4>;
+  constexpr auto read = define<"read">(n, c, u, v) = image(n, c, to(n, u, v, 0_c), to(n, u, v, 1_c));
+  constexpr auto loss = define<"loss">() = sum(over(n, c, u, v), read(n, c, u, v) * weight(n, c, u, v));
+  for (const std::int64_t channels : {1, 5, 20}) {
+    trial test(detail::build_graph<decltype(grad(loss, image))>());
+    test.random("image", {2, channels, 9, 33}).random("weight", {2, channels, 6, 70}).below("to", {2, 6, 70, 2}, 9);
+    test.make();
+    EXPECT_EQ(test.plan_text().find(" lanes\n"), std::string::npos) << test.plan_text();
+    test.expect_right();
+  }
+}
+// One of the places is of what lies in lanes otherwise, and of another place.
+TEST(group_by, places_of_each_other) {
+  constexpr auto n = axis<"n">;
+  constexpr auto c = axis<"c", 6>;
+  constexpr auto d = axis<"d", 6>;
+  constexpr auto u = axis<"u">;
+  constexpr auto to = tensor<"to", std::int64_t, 2>;
+  constexpr auto weight = tensor<"weight", float, 2>;
+  constexpr auto by_last = define<"by_last">(k, c, d) =
+      sum(over(n, u.where(k == to(n, 0_c) && c == to(n, 1_c) + d * to(n, 0_c))), weight(n, u));
+  constexpr auto by_each = define<"by_each">(k, c, d) =
+      sum(over(n, u.where(k == to(n, 0_c) && c == to(n, 1_c) + d && d == c - to(n, 1_c))), weight(n, u));
+  trial test(detail::build_graph<std::remove_cvref_t<decltype(by_last)>, std::remove_cvref_t<decltype(by_each)>>());
+  test.random("weight", {90, 7}).below("to", {90, 2}, 5).expect_right();
+}
+
 }  // namespace
 }  // namespace sheaf::test

@@ -114,6 +114,25 @@ TEST(moved_inside, no_tables_of_whole_results) {
   EXPECT_FALSE(has(test.plan_text(), "privatised tables")) << test.plan_text();
 }
 
+// A quotient where it has no remainder, as a transposed convolution reads: the gradient is a sum over the windows that
+// an element is in.
+TEST(moved_inside, quotients_without_remainder) {
+  constexpr auto t = axis<"t">;
+  constexpr auto n = extent(row, dim<0>);
+  constexpr auto by_two = (t - k) % 2_c == 0_c && t - k >= 0_c && (t - k) / 2_c < n;
+  constexpr auto by_three = (t - k) % 3_c == 0_c && t - k >= 0_c && (t - k) / 3_c < n;
+  constexpr auto v = tensor<"v", double, 1>;
+  constexpr auto two = define<"two">(t.in(0_c, (n - 1_c) * 2_c + extent(v, dim<0>))) =
+      sum(k.where(by_two), row((t - k) / 2_c) * v(k));
+  constexpr auto three = define<"three">(t.in(0_c, n * 3_c)) = sum(k.where(by_three), row((t - k) / 3_c) * v(k));
+  constexpr auto loss = define<"loss">() = sum(t, two(t) * two(t)) + sum(t, three(t) * three(t));
+  for (const std::int64_t places : {1, 2, 3, 8, 60})
+    for (const std::int64_t window : {1, 2, 3, 5}) {
+      const std::string plan = right({{"row", {places}}, {"v", {window}}}, loss, grad(loss, row), grad(loss, v));
+      if (places == 60) expect_solved(plan);
+    }
+}
+
 // What bounds an index of the sum is no part of the subscript.
 TEST(moved_inside, ranges_with_extrema) {
   constexpr auto c = axis<"c">;

@@ -174,6 +174,34 @@ TEST(stencil, weights_of_a_padded_convolution) {
   }
 }
 
+// What checks have proven of a window holds at its points: no load is masked. Of one image the rows that are read come
+// to L1 once for all filters, which L2 holds; of many filters they would come from further for each row.
+TEST(stencil, rows_of_a_strided_convolution) {
+  constexpr auto n = axis<"n">;
+  constexpr auto i = axis<"i">;
+  constexpr auto j = axis<"j">;
+  constexpr auto o = axis<"o">;
+  constexpr auto c = axis<"c">;
+  constexpr auto a = axis<"a">;
+  constexpr auto b = axis<"b">;
+  constexpr auto x = tensor<"x", float, 4>;
+  constexpr auto w = tensor<"w", float, 4>;
+  constexpr auto rows = i.in(0_c, (extent(x, dim<2>) - 3_c) / 2_c + 1_c);
+  constexpr auto columns = j.in(0_c, (extent(x, dim<3>) - 3_c) / 2_c + 1_c);
+  constexpr auto y = define<"y">(n, o, rows, columns) =
+      sum(over(c, a, b), x(n, c, 2_c * i + a, 2_c * j + b) * w(o, c, a, b));
+  for (const std::int64_t width : {39, 40, 77}) {
+    trial test = trial_of(y);
+    test.random("x", {2, 5, 39, width}).random("w", {6, 5, 3, 3});
+    EXPECT_TRUE(has(test.plan_text(), "loops: i, n, o, j;")) << test.plan_text();
+    EXPECT_FALSE(has(ir::print(test.p->code), " mask ")) << ir::print(test.p->code);
+    test.expect_right(1e-5);
+  }
+  trial many = trial_of(y);
+  many.random("x", {1, 256, 7, 15}).random("w", {300, 256, 3, 3}).make();
+  EXPECT_TRUE(has(many.plan_text(), "loops: o, n, i, j;")) << many.plan_text();
+}
+
 // A stage counts what another one finds at the same place, in three parts of the row: in each the count waits.
 TEST(stencil, one_reads_what_another_stores) {
   constexpr auto u = axis<"u">;

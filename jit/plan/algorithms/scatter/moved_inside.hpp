@@ -1,7 +1,7 @@
 // Scatters whose subscripts are moved inside a tensor, as the gradients of clamped, reflected and wrapped accesses:
 // a sum over i where j == max(min(i + 1, n - 1), 0) is one over the places of i where the subscript is i + 1, and one
 // where it is n - 1. Each is affine there, so it is solved for i: no update looks for its row. Terms that read at the
-// same subscript read at j.
+// same subscript read at j. So are quotients without a remainder, as those of transposed convolutions.
 // Input: a sum whose condition equates such a subscript with what its indices do not change. Output: an equal sum of
 // sums. Shown by tests/jit/moved_inside.cpp.
 #pragma once
@@ -19,8 +19,10 @@ class moved_inside {
     if (monoid_of(g_, n_) != monoid::sum || holds(g_, g_.arg(n_, 1), op::load)) return n_;
     std::vector<node_id> all{truth(g_, true)};
     bool any = false;
-    flat<node_id> list;
-    deltas::conjuncts(g_, g_.arg(n_, 1), list);
+    flat<node_id> conjuncts;
+    deltas::conjuncts(g_, g_.arg(n_, 1), conjuncts);
+    std::vector<node_id> list(conjuncts.begin(), conjuncts.end());
+    while (joins_division(list)) any = true;
     for (const node_id c : list) {
       const std::vector<node_id> parts = parts_of(c);
       any = any || parts.size() != 1 || parts.front() != c;
@@ -50,6 +52,31 @@ class moved_inside {
       sum = sum == no_node ? one : make(g_, op::add, sum, one);
     }
     return sum == no_node ? identity_of(g_, monoid::sum, type) : cast_to(g_, type, sum);
+  }
+
+  // Where e is a multiple of d, j == e / d says e == j * d, of which an index of e can be solved.
+  bool joins_division(std::vector<node_id>& list) {
+    for (node_id& c : list)
+      for (int k = 0; k < 2 && g_.kind(c) == op::equal; ++k) {
+        const node_id e = g_.arg(c, k), other = g_.arg(c, 1 - k);
+        if (g_.kind(e) != op::quotient || !is_constant(g_, g_.arg(e, 1)) || g_[g_.arg(e, 1)].attribute < 1) continue;
+        if (g_.type(e) != element::i64 || !g_.free[e].meets(bound_) || g_.free[other].meets(bound_)) continue;
+        const node_id rest = make(g_, op::remainder, g_.arg(e, 0), g_.arg(e, 1));
+        const auto whole = std::ranges::find_if(list, [&](node_id r) {
+          return g_.kind(r) == op::equal && g_.arg(r, 0) == rest && is_number(g_, g_.arg(r, 1), 0);
+        });
+        if (whole == list.end()) continue;
+        const node_id joined = make(g_, op::equal, g_.arg(e, 0), make(g_, op::mul, other, g_.arg(e, 1)));
+        c = joined;
+        list.erase(whole);
+        rows_.emplace_back(e, other);
+        replacement put(g_, proofs::kept);
+        put.rename(e, other);
+        for (node_id& each : list)
+          if (each != joined) each = put(each);
+        return true;
+      }
+    return false;
   }
 
   // An equality as conditions of which one holds where it does.

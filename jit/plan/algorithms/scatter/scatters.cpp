@@ -203,22 +203,43 @@ std::vector<fixed_index> fixed_of(graph& g, const stage& s, updated_rows& rows) 
   index_set results = set_of(g, s.indices);
   if (s.rows.block != no_node) results.erase(g.ordinal(s.rows.block));  // the task's
   std::vector<fixed_index> fixed;
-  const auto takes = [&](node_id idx, node_id at) {
+  index_set around;  // results that data is of, as a batch: their loops are outside of the walk
+  const auto takes = [&](node_id idx, node_id at, bool of_batches) {
     const bool of_result = std::ranges::find(s.indices, idx) != s.indices.end();
     if (!of_result || idx == s.owned || idx == s.rows.block || g.type(at) == element::boolean) return false;
     if (!g.free[g.arg(idx, 0)].empty() || !g.free[g.arg(idx, 1)].empty()) return false;
-    if (!g.free[at].meets(bound) || g.free[at].meets(results)) return false;
+    if (!g.free[at].meets(bound) || around.has(g.ordinal(idx))) return false;
     if (std::ranges::find(fixed, idx, &fixed_index::index) != fixed.end()) return false;
+    const index_set batches = g.free[at].common(results);
+    if (!batches.empty() && (!of_batches || batches.has(g.ordinal(s.owned)) || batches.has(g.ordinal(idx))))
+      return false;
+    for (const fixed_index& f : fixed)
+      if (batches.has(g.ordinal(f.index))) return false;
+    around |= batches;
     fixed.push_back({idx, at});
     return true;
   };
-  flat<node_id> list;
-  deltas::conjuncts(g, rows.rest, list);
-  rows.rest = truth(g, true);
-  for (const node_id c : list)
-    if (g.kind(c) != op::equal || (!takes(g.arg(c, 0), g.arg(c, 1)) && !takes(g.arg(c, 1), g.arg(c, 0))))
-      rows.rest = conjunction(g, rows.rest, c);
+  for (const bool of_batches : {false, true}) {
+    flat<node_id> list;
+    deltas::conjuncts(g, rows.rest, list);
+    rows.rest = truth(g, true);
+    for (const node_id c : list)
+      if (g.kind(c) != op::equal ||
+          (!takes(g.arg(c, 0), g.arg(c, 1), of_batches) && !takes(g.arg(c, 1), g.arg(c, 0), of_batches)))
+        rows.rest = conjunction(g, rows.rest, c);
+  }
   return fixed;
+}
+
+index_set deciding_of(graph& g, const stage& s) {
+  updated_rows rows = rows_of(g, s);
+  index_set all;
+  for (const node_id n : {rows.at, rows.low, rows.high})
+    if (n != no_node) all |= g.free[n];
+  if (s.how == way::scatter)
+    for (const fixed_index& f : fixed_of(g, s, rows)) all |= g.free[f.at];
+  for (const node_id idx : bound_indices(g, s.body)) all |= g.free[idx];
+  return all;
 }
 
 bool is_fixed(graph& g, const stage& s, node_id idx) {

@@ -27,6 +27,9 @@ struct fixed_index {
 // Takes them out of what else must hold.
 std::vector<fixed_index> fixed_of(graph& g, const stage& s, updated_rows& rows);
 
+// The indices that decide which rows an update goes to: those of the result have loops outside of the walk.
+index_set deciding_of(graph& g, const stage& s);
+
 // Does data say which place of this index an update goes to?
 bool is_fixed(graph& g, const stage& s, node_id idx);
 // Do the updates of two scatters over the same indices go to the same places?

@@ -94,13 +94,15 @@ class written_out {
     return all;
   }
   node_id term(const std::vector<node_id>& stencil) {
-    replacement put(g_);
-    for (std::size_t k = 0; k < stencil.size(); ++k) put.add(windows_[k].idx, stencil[k]);
     node_id inside = truth(g_, true);
     for (std::size_t k = 0; k < stencil.size(); ++k) {
       const node_id low = g_.arg(windows_[k].idx, 0), high = g_.arg(windows_[k].idx, 1);
       inside = conjunction(g_, inside, range_condition(g_, stencil[k], low, high));
     }
+    // A point that is in its range for all results reads what the range was proven to read.
+    const bool always = is_true(g_, g_.arg(n_, 1)) && is_true(g_, simplified_term(g_, inside, windows_, lane_));
+    replacement put(g_, always ? proofs::kept : proofs::known);
+    for (std::size_t k = 0; k < stencil.size(); ++k) put.add(windows_[k].idx, stencil[k]);
     const node_id identity = identity_of(g_, monoid_of(g_, n_), wide_);
     const node_id chosen = make(g_, op::select, conjunction(g_, inside, put(g_.arg(n_, 1))),
                                 cast_to(g_, wide_, put(g_.arg(n_, 0))), identity);
