@@ -79,9 +79,6 @@ void resolve_outputs(const graph& g, const plan::facts& known, std::span<const s
         runtime::fail(code::unsupported, "output " + tensor_text(g, define), "extents that do not depend on data",
                       "index " + name_text(g, index_name(g, idx)));
       extents.push_back(*high - *low);
-      if (extents.back() < 0)
-        runtime::fail(code::bad_argument, "output " + tensor_text(g, define) + ", dimension " + std::to_string(d),
-                      "an extent of at least 0", std::to_string(extents.back()));
       const std::int64_t found = given[static_cast<std::size_t>(d)];
       if (found != -1 && found != extents.back())
         runtime::fail(code::extent_mismatch, "output " + tensor_text(g, define) + ", dimension " + std::to_string(d),
