@@ -195,6 +195,10 @@ void check_stages::add_violation(const violation& v) {
   check c = check_of(g, subscript(g, v.load, v.dimension));
   const question asked = without_definitions(g, v.where, v.loops);
   c.outside = asked.outside;
+  if (v.least != no_node) {
+    c.least = without_definitions(g, v.least);
+    c.most = without_definitions(g, v.most);
+  }
   const auto same = [&](const check& other) { return other.outside == c.outside; };
   if (std::ranges::any_of(plan.checks, same)) return;
   c.uniform = known.value(c.outside).has_value();

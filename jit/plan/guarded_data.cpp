@@ -35,7 +35,7 @@ class outside_where {
     for (const node_id idx : std::vector<node_id>(v_.loops)) take_guarded(idx, parts);
     v_.where = truth(g_, true);
     for (const node_id part : parts) v_.where = conjunction(g_, v_.where, part);
-    v_.where = conjunction(g_, v_.where, make(g_, op::logical_not, inside));
+    v_.where = conjunction(g_, v_.where, outside(parts, inside));
     leave_loops();
     return true;
   }
@@ -100,6 +100,23 @@ class outside_where {
       return;
     }
     std::erase(v_.loops, idx);
+  }
+
+  // Where the elements of a slice are the subscripts, its ends say whether one is outside.
+  node_id outside(const std::vector<node_id>& parts, node_id inside) {
+    const node_id idx = subscript_, other = make(g_, op::logical_not, inside);
+    const auto has = [&](node_id n) { return n != idx && g_.free[n].has(g_.ordinal(idx)); };
+    if (g_.kind(idx) != op::index || std::ranges::find(v_.loops, idx) == v_.loops.end() ||
+        std::ranges::any_of(parts, has) || std::ranges::any_of(v_.loops, has))
+      return other;
+    const node_id low = g_.arg(idx, 0), high = g_.arg(idx, 1), tensor = g_.arg(v_.load, 0);
+    if (!holds(g_, low, op::load) && !holds(g_, high, op::load)) return other;
+    std::erase(v_.loops, idx);
+    v_.least = low;
+    v_.most = plus(g_, high, -1);
+    const node_id within = conjunction(g_, make(g_, op::less_equal, low_of(g_, tensor, v_.dimension), low),
+                                       make(g_, op::less_equal, high, high_of(g_, tensor, v_.dimension)));
+    return conjunction(g_, make(g_, op::less, low, high), make(g_, op::logical_not, within));
   }
 
   // Of loops that nothing asks for only that they have an element.

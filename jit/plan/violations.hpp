@@ -31,6 +31,7 @@ struct violation {
   int dimension = 0;
   std::vector<node_id> loops;
   node_id where = no_node;
+  node_id least = no_node, most = no_node;  // the subscripts of a slice that is not among the loops
 };
 
 // The parts of a reduction's condition that are asked before the range of loop k, of its loops, outermost first: a part
