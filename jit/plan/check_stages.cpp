@@ -195,6 +195,9 @@ void check_stages::add_violation(const violation& v) {
   check c = check_of(g, subscript(g, v.load, v.dimension));
   const question asked = without_definitions(g, v.where, v.loops);
   c.outside = asked.outside;
+  // There whether another index lets it be read is not asked: no cheaper question goes before it.
+  const auto decides = [&](node_id idx) { return !g.free[c.subscript].has(g.ordinal(idx)); };
+  if (known.call().gpu && std::ranges::any_of(asked.loops, decides)) return;
   if (v.least != no_node) {
     c.least = without_definitions(g, v.least);
     c.most = without_definitions(g, v.most);

@@ -64,7 +64,8 @@ class path_walk {
     if (kind == op::reduce) return reduction(n, loops, where);
     for (int k = kind == op::load ? 1 : 0; k < g_[n].count; ++k) (*this)(g_.arg(n, k), loops, where);
     if (kind == op::load && asked_.has(n))
-      for (const int d : asked_.dimensions.at(n)) found_.push_back({.load = n, .dimension = d, .loops = loops, .where = where});
+      for (const int d : asked_.dimensions.at(n))
+        found_.push_back({.load = n, .dimension = d, .loops = loops, .where = where});
     if (kind == op::load && g_.kind(g_.arg(n, 0)) == op::define) definition(g_.arg(n, 0), loops, where);
   }
 
