@@ -57,9 +57,9 @@ void positions(graph& g, check& c, const std::vector<node_id>& list) {
     index_set outer = g.free[idx];
     outer.erase(g.ordinal(idx));
     const bool own = outer.empty() && !holds(g, g.arg(idx, 0), op::load) && !holds(g, g.arg(idx, 1), op::load);
-    const node_id whole = own                     ? make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0))
+    const node_id whole = own                  ? make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0))
                           : idx == c.subscript ? no_node
-                                                  : walked_extent(g, idx);
+                                               : walked_extent(g, idx);
     c.indices.push_back(idx);
     c.firsts.push_back(own || whole == no_node ? g.arg(idx, 0) : integer(g, 0));
     c.sizes.push_back(whole == no_node ? integer(g, most_of_a_range) : whole);
