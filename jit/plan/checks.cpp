@@ -80,7 +80,7 @@ class unconditional_loads {
     evaluated_load e{n, around_, g_.free[n].meets(inner_)};
     if (std::ranges::find(found_, e) == found_.end()) found_.push_back(std::move(e));
   }
-  // By data: a subscript in a window that numbers or indices alone cut to nothing is checked all the same (semantics.md).
+  // By data: what stands in a window that numbers or indices alone cut to nothing is checked all the same.
   bool may_be_empty(node_id idx) {
     const node_id low = g_.arg(idx, 0), high = g_.arg(idx, 1);
     return (holds(g_, low, op::load) || holds(g_, high, op::load)) && !known_less_equal(g_, plus(g_, low, 1), high);
