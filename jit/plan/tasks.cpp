@@ -246,7 +246,9 @@ void order_by_rows(const facts& known, stage& s) {
     const amount all = known.trips(g.free[e]) * row(g.type(e)).bytes;
     if (g.arg(e, 0) != g.arg(most, 0) && all > known.call().on.second_cache / 2) return;
   }
-  std::stable_partition(s.loops.begin(), s.loops.end() - 1, [&](node_id idx) { return uses(g, most, idx); });
+  auto next = s.loops.begin();
+  for (auto at = next; at + 1 != s.loops.end(); ++at)
+    if (uses(g, most, *at)) std::rotate(next++, at, at + 1);
 }
 
 void share_stencil(const facts& known, stage& s) {

@@ -76,6 +76,19 @@ TEST(moved_inside, terms_at_the_place_of_an_update) {
   });
 }
 
+// Indices that a fold inside of a term has as well: there it reads elsewhere.
+TEST(moved_inside, folds_inside_of_terms) {
+  constexpr auto n = extent(x, dim<0>);
+  constexpr auto least = define<"least">(i.in(0_c, n)) = min(k.in(0_c, n), x.clamped(i, i + k) * x.clamped(i, i + k));
+  constexpr auto all = define<"all">(i.in(0_c, n)) =
+      sum(j.in(0_c, extent(x, dim<1>)), x.wrapped(i + 1_c, j) * x.wrapped(i + 1_c, j));
+  constexpr auto loss =
+      define<"loss">() = sum(i, least(i)) + sum(over(i.in(0_c, n), j), all(i) * x.wrapped(i + 1_c, j) * w(i, j));
+  expect_at_all_sizes([](std::int64_t rows, std::int64_t columns) {
+    return right({{"x", {rows, columns}}, {"w", {rows, columns}}}, grad(loss, x));
+  });
+}
+
 // Shifts beyond the tensor, both dimensions at once, backwards, with steps, and over windows.
 TEST(moved_inside, far) {
   constexpr auto c = define<"c">() = sum(over(i, j), x.clamped(i + 7_c, j - 5_c) * w(i, j));

@@ -41,7 +41,10 @@ class moved_inside {
   node_id sum_of(const std::vector<node_id>& conditions) {
     const element type = g_.type(n_);
     const bool narrow = row(type).bytes < 4 && is_floating(type);
-    replacement put(g_, proofs::kept);
+    index_set at;
+    for (const auto& [e, other] : rows_) at |= g_.free[e], at |= g_.free[other];
+    replacement put(g_, at);
+    put.keep_proofs();
     for (const auto& [e, other] : rows_) put.add(e, other);
     const node_id terms = put(g_.arg(n_, 0)), body = narrow ? cast_to(g_, element::f32, terms) : terms;
     const std::vector<node_id> indices = bound_indices(g_, n_);
@@ -70,7 +73,10 @@ class moved_inside {
         c = joined;
         list.erase(whole);
         rows_.emplace_back(e, other);
-        replacement put(g_, proofs::kept);
+        index_set at = g_.free[e];
+        at |= g_.free[other];
+        replacement put(g_, at);
+        put.keep_proofs();
         put.rename(e, other);
         for (node_id& each : list)
           if (each != joined) each = put(each);
