@@ -116,6 +116,18 @@ constexpr node_id div(graph& g, node_id a, node_id b) {
   return no_node;
 }
 
+// Of what is divided already: x / 9 / 3 is x / 27, and x % 9 % 3 is x % 3.
+constexpr node_id divided(graph& g, op kind, node_id a, node_id b) {
+  if (!integral(g, a)) return no_node;
+  const bool whole = kind == op::quotient;
+  if (whole && is_number(g, b, 1)) return a;
+  if (g.kind(a) != kind || !is_constant(g, b) || !is_constant(g, g.arg(a, 1))) return no_node;
+  const std::int64_t inner = g[g.arg(a, 1)].attribute, outer = g[b].attribute;
+  if (inner < 1 || outer < 1 || inner > INT32_MAX || outer > INT32_MAX || g.type(a) != element::i64) return no_node;
+  if (whole) return make(g, kind, g.arg(a, 0), integer(g, inner * outer));
+  return inner % outer == 0 ? make(g, kind, g.arg(a, 0), b) : no_node;
+}
+
 constexpr node_id logical(graph& g, op kind, node_id a, node_id b) {
   const bool both = kind == op::logical_and;
   if (a == b) return a;
@@ -132,6 +144,8 @@ constexpr node_id logical(graph& g, op kind, node_id a, node_id b) {
 
 constexpr node_id compare(graph& g, op kind, node_id a, node_id b) {
   if (a == b && integral(g, a)) return truth(g, kind == op::equal || kind == op::less_equal);
+  if (kind == op::less && g.kind(a) == op::remainder && g.arg(a, 1) == b && integral(g, a) && !may_fail(g, a))
+    return make(g, op::less, integer(g, 0, g.type(b)), b);  // by 0 it is 0, by less not above 0
   return no_node;
 }
 
@@ -176,7 +190,8 @@ constexpr node_id simplify(graph& g, op kind, node_id a, node_id b, node_id c) {
     case op::sub: return sub(g, a, b);
     case op::mul: return mul(g, a, b);
     case op::div: return div(g, a, b);
-    case op::quotient: return integral(g, a) && is_number(g, b, 1) ? a : no_node;
+    case op::quotient:
+    case op::remainder: return divided(g, kind, a, b);
     case op::pow: return is_number(g, b, 1) ? a : is_number(g, b, 2) ? make(g, op::mul, a, a) : no_node;
     case op::logical_and:
     case op::logical_or: return logical(g, kind, a, b);

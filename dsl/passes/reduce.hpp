@@ -6,6 +6,7 @@
 // Input: a body, a condition and bound indices. Output: an equal expression. Shown by tests/static/deltas.cpp.
 #pragma once
 #include <sheaf/dsl/passes/centred.hpp>
+#include <sheaf/dsl/passes/digits.hpp>
 
 namespace sheaf::inline v0_1 {
 
@@ -380,10 +381,14 @@ constexpr node_id reduce(graph& g, monoid kind, node_id body, node_id condition,
     narrowed = true;
     return deltas::narrow_by_inner(g, r);
   };
+  const auto split_digits = [&] {
+    bool asks_ranges = false;
+    return deltas::split_digits(g, r, asks_ranges) || (asks_ranges && deltas::narrow_range(g, r));
+  };
   for (bool again = true; again;) {  // what is left of a body may let a factor go that stood beside what went
-    while (rules::lift_condition(g, r) || deltas::resolve_equality(g, r) || deltas::narrow_range(g, r) ||
-           rules::join_nested(g, r) || rules::drop_index(g, r, factor) || rules::hoist(g, r, multiple, divisor) ||
-           narrow_by_inner()) {
+    while (rules::lift_condition(g, r) || split_digits() || deltas::resolve_equality(g, r) ||
+           deltas::narrow_range(g, r) || rules::join_nested(g, r) || rules::drop_index(g, r, factor) ||
+           rules::hoist(g, r, multiple, divisor) || narrow_by_inner()) {
       if (is_false(g, r.condition)) return identity_of(g, kind, type);
     }
     again = false;

@@ -43,6 +43,8 @@ class bounds_of_nodes {
     if (kind == op::index && !is_unbound(g_, e))
       return {(*this)(g_.arg(e, 0)).least, (*this)(plus(g_, g_.arg(e, 1), -1)).most};
     if (kind == op::remainder && limit(e, 1) > 0) return {integer(g_, 0), integer(g_, limit(e, 1) - 1)};
+    const bool divides = (kind == op::quotient || kind == op::remainder) && is_uniform(g_, g_.arg(e, 1));
+    if (divides && limit(e, 1) <= 0) return kind == op::quotient ? quotients(e) : remainders(g_.arg(e, 1));
     if (kind == op::bit_and)
       for (const int k : {0, 1})
         if (limit(e, k) >= 0) return {integer(g_, 0), integer(g_, limit(e, k))};
@@ -54,6 +56,17 @@ class bounds_of_nodes {
     if (kind == op::maximum) return {either(g_, kind, a.least, b.least), both(g_, kind, a.most, b.most)};
     if (kind == op::sub) return {both(g_, kind, a.least, b.most), both(g_, kind, a.most, b.least)};
     return {both(g_, kind, a.least, b.least), both(g_, kind, a.most, b.most)};
+  }
+  // Of floor division by a number of any sign, by 0 too.
+  closed_bounds quotients(node_id e) {
+    const closed_bounds a = (*this)(g_.arg(e, 0));
+    const auto by = [&](node_id n) { return n == no_node ? no_node : make(g_, op::quotient, n, g_.arg(e, 1)); };
+    const node_id first = by(a.least), last = by(a.most);
+    return {both(g_, op::minimum, first, last), both(g_, op::maximum, first, last)};
+  }
+  closed_bounds remainders(node_id divisor) {
+    const node_id zero = integer(g_, 0);
+    return {make(g_, op::minimum, plus(g_, divisor, 1), zero), make(g_, op::maximum, plus(g_, divisor, -1), zero)};
   }
   // The argument, if it is a constant; else -1.
   std::int64_t limit(node_id e, int k) const {

@@ -7,6 +7,7 @@
 #include <sheaf/jit/plan/algorithms/moments/one_walk.hpp>
 #include <sheaf/jit/plan/algorithms/pair_tiles/pair_tiles.hpp>
 #include <sheaf/jit/plan/cases.hpp>
+#include <sheaf/jit/plan/index_digits.hpp>
 #include <sheaf/jit/plan/known_conditions.hpp>
 #include <sheaf/jit/plan/linearise.hpp>
 #include <sheaf/jit/plan/placement.hpp>
@@ -57,6 +58,8 @@ constexpr rule table[] = {
     {"known conditions", "first: what no rule has to see through", on_stage<take_known_conditions>},
     {"cases", "a sum over few places that asks which it is: each term is one case, which rules then see", nullptr,
      on_reduction<take_cases>, innermost, 5},
+    {"digits of indices", "before a sum is seen as a scatter: of its digits an index is solved for",
+     on_stage<take_digits>},
     {"scatter by place", "while the sum still is over slices and their places at once",
      on_stage<take_scatter_by_place>},
     {"scatter", "decides which loops the stage has at all", on_stage<take_scatter>},

@@ -74,11 +74,15 @@ bool read_by_data(const graph& g, const std::vector<node_id>& uses) {
   return false;
 }
 
-// In a window, or at places of any two indices: each value is read for several.
+// In a window, at places of any two indices, or at a digit of one: each value is read for several.
 bool read_by_windows(const graph& g, const std::vector<node_id>& uses) {
+  const auto shared = [&](node_id subscript) {
+    return indices_of(g, g.free[subscript]).size() > 1 ||
+           (!g.free[subscript].empty() && (holds(g, subscript, op::quotient) || holds(g, subscript, op::remainder)));
+  };
   for (const node_id n : uses)
     for (int k = 1; k < g[n].count; ++k)
-      if (indices_of(g, g.free[g.arg(n, k)]).size() > 1) return true;
+      if (shared(g.arg(n, k))) return true;
   return false;
 }
 

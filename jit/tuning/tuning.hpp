@@ -231,6 +231,7 @@ inline constexpr double sorted_from = 64;           // slices; estimate: on a GP
 inline constexpr std::int64_t tasks_of_slices = 32;  // tasks; estimate: at most, of few rows; a short slice is in one
 inline constexpr std::int64_t short_slice = 32768;  // rows; W11: a slice as long is recomputed with it in cache
 inline constexpr std::int64_t least_streamed = 2;   // vectors; bench_survey: of a slice whose rows are lanes
+inline constexpr double slices_in_result = 8;       // slices; estimate: of computed ends, as long, that a result has
 }  // namespace range_scatter
 namespace inverse_index {
 inline constexpr double listed_from = 1 << 18;      // elements; W10: of the result

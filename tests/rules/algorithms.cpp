@@ -89,6 +89,11 @@ TEST(rules, of_every_third_place) {
   expect_same("steps", third);
 }
 
+TEST(rules, of_digits) {
+  constexpr auto tens = define<"tens">(t.in(0_c, 10_c)) = sum(s.where(quotient(s, 10_c) % 10_c == t), x(s) * y(s));
+  expect_same("digits of indices", tens);
+}
+
 TEST(rules, of_products_of_several_tensors) {
   constexpr auto triple = define<"triple">(i, u) = sum(over(t, s), m(i, t) * m(s, t) * m(s, u));
   expect_same("order of contraction", triple);

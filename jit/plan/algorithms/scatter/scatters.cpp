@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sheaf/jit/numerics/numerics.hpp>
+#include <sheaf/jit/plan/algorithms/scatter/isolated.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/moved_inside.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
@@ -45,6 +46,16 @@ scatter_form scatter_of(graph& g, node_id n) {
       if (free_index(j) && target(g.arg(c, 0), j) && target(g.arg(d, 1), j)) return {way::range_scatter, j};
     }
   return {};
+}
+
+// A sum over all of a result that is one over the slices of it which each of its terms decides; else n itself.
+node_id isolated(const context& c, const stage& s, node_id n) {
+  for (const node_id j : s.indices) {
+    if (is_own(monoid_of(c.g, n)) || !uses(c.g, n, j)) continue;
+    const node_id slices = isolated_result(c.g, c.known, n, j)();
+    if (slices != n && scatter_of(c.g, slices).how == way::range_scatter) return slices;
+  }
+  return n;
 }
 
 // any(k, c) as any(k where c, true): a mask made of indices is a scatter.
@@ -96,14 +107,6 @@ node_id nested(graph& g, node_id n, const scatter_form& form) {
   }
   const node_id each = intern_reduce(g, monoid_of(g, n), g.type(n), g.arg(n, 0), of_rest, rest);
   return intern_reduce(g, monoid_of(g, n), g.type(n), each, of_slice, slices);
-}
-
-// A sum whose subscripts are moved inside a tensor, as sums that are no scatters; n itself where it is none.
-node_id solved(graph& g, node_id n) {
-  const node_id sums = moved_inside(g, n)();
-  const bool scatters =
-      any_node(g, sums, [&](node_id r) { return g.kind(r) == op::reduce && scatter_of(g, r).how != way::map; });
-  return scatters ? n : sums;
 }
 
 // A value that two kernels compute to the same bits: what memory holds, or an integer.
@@ -165,6 +168,13 @@ node_id stored_before(const context& c, const stage& s) {
 }
 
 }  // namespace
+
+node_id solved(graph& g, node_id n) {
+  const node_id sums = moved_inside(g, n)();
+  const bool scatters =
+      any_node(g, sums, [&](node_id r) { return g.kind(r) == op::reduce && scatter_of(g, r).how != way::map; });
+  return scatters ? n : sums;
+}
 
 updated_rows rows_of(graph& g, const stage& s) {
   flat<node_id> list;
@@ -288,7 +298,12 @@ bool take_scatter(const context& c, stage& s) {
     }
     const node_id normal = condition_of_any(g, n);
     const scatter_form form = scatter_of(g, normal);
-    if (form.how == way::map) continue;
+    if (form.how == way::map) {
+      const node_id slices = n == s.body ? isolated(c, s, n) : n;
+      if (slices == n) continue;
+      replace_in(g, s, n, slices);
+      return true;
+    }
     if (n != s.body && !has_closed_ranges(g, n)) continue;  // no array holds its values: it stays a loop
     node_id simpler = normal == n ? solved(g, n) : normal;
     if (simpler == n) simpler = counted(g, n);
@@ -310,7 +325,7 @@ bool take_scatter(const context& c, stage& s) {
       s.owned = form.owned;
       s.reasons.push_back(form.how == way::scatter
                               ? "scatter: its condition fixes an index by data; tasks own rows"
-                              : "range scatter: its condition is a range made of data; tasks own rows");
+                              : "range scatter: its condition is a range that its index decides; tasks own rows");
       continue;  // the other rules lay out what they store along the loops of the map
     }
     const node_id wide =

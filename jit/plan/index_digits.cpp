@@ -1,0 +1,150 @@
+#include <sheaf/jit/plan/index_digits.hpp>
+
+#include <algorithm>
+
+#include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/stages.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+namespace {
+
+bool divides(const graph& g, node_id n, node_id idx) {
+  const op kind = g.kind(n);
+  return (kind == op::quotient || kind == op::remainder) && g.arg(n, 0) == idx;
+}
+
+// By what idx is divided, in the condition and elsewhere; no_node: not in the condition, or by what are no digits.
+node_id divisor_of(graph& g, node_id n, node_id idx) {
+  std::vector<node_id> all;
+  const auto take = [&](node_id e) {
+    if (divides(g, e, idx)) all.push_back(g.arg(e, 1));
+  };
+  for_each_node(g, g.arg(n, 1), take);
+  if (all.empty()) return no_node;
+  for_each_node(g, g.arg(n, 0), take);
+  node_id most = all.front();
+  for (const node_id by : all)
+    if (is_constant(g, by) && is_constant(g, most) && g[by].attribute > g[most].attribute) most = by;
+  for (const node_id by : all) {
+    if (!g.free[by].empty() || holds(g, by, op::load) || holds(g, by, op::reduce)) return no_node;
+    if (by == most) continue;
+    if (!is_constant(g, by) || !is_constant(g, most)) return no_node;
+    if (g[by].attribute < 1 || g[most].attribute % g[by].attribute != 0) return no_node;
+  }
+  return is_constant(g, most) && g[most].attribute < 2 ? no_node : most;
+}
+
+// high / by, where that is seen to leave no rest.
+node_id whole_quotient(graph& g, node_id high, node_id by) {
+  if (is_constant(g, high) && is_constant(g, by))
+    return g[high].attribute % g[by].attribute == 0 ? integer(g, g[high].attribute / g[by].attribute) : no_node;
+  if (known_equal(g, high, by)) return integer(g, 1);
+  if (g.kind(high) != op::mul) return no_node;
+  for (const int k : {0, 1})
+    if (const node_id q = whole_quotient(g, g.arg(high, k), by); q != no_node)
+      return make(g, op::mul, q, g.arg(high, 1 - k));
+  return no_node;
+}
+
+struct index_digits {
+  node_id idx = no_node, by = no_node;
+};
+
+bool ranges_by(const graph& g, node_id idx, node_id by) { return idx != by && g.free[idx].has(g.ordinal(by)); }
+
+// Does the range of an index depend on one whose range depends on idx?
+bool has_chain(const graph& g, const std::vector<node_id>& bound, node_id idx) {
+  return std::ranges::any_of(bound, [&](node_id o) {
+    return ranges_by(g, o, idx) && std::ranges::any_of(bound, [&](node_id p) { return ranges_by(g, p, o); });
+  });
+}
+
+index_digits digits_in(graph& g, node_id n) {
+  const std::vector<node_id> bound = bound_indices(g, n);
+  for (const node_id idx : bound) {
+    if (!is_number(g, g.arg(idx, 0), 0) || !g.free[g.arg(idx, 1)].empty() || has_chain(g, bound, idx)) continue;
+    if (const node_id by = divisor_of(g, n, idx); by != no_node) return {idx, by};
+  }
+  return {};
+}
+
+// The sum over idx up to `high` as one over its digits, by a number that is at least 1.
+node_id over_digits(graph& g, node_id n, const index_digits& d, node_id high) {
+  const node_id zero = integer(g, 0), whole = whole_quotient(g, high, d.by);
+  const node_id blocks = whole != no_node ? whole : ceil_quotient(g, high, d.by);
+  const node_id major = fresh_index(g, d.idx, zero, blocks);
+  const node_id rest = make(g, op::sub, high, make(g, op::mul, major, d.by));
+  const node_id minor = fresh_index(g, d.idx, zero, whole != no_node ? d.by : make(g, op::minimum, d.by, rest));
+  replacement put(g, set_of(g, {d.idx}));
+  put.keep_proofs();
+  const auto digit = [&](node_id e) {
+    if (!divides(g, e, d.idx)) return;
+    const node_id by = g.arg(e, 1);
+    const bool quotient = g.kind(e) == op::quotient;
+    if (by == d.by) return put.rename(e, quotient ? major : minor);
+    const node_id inner = make(g, g.kind(e), minor, by);
+    const node_id times = integer(g, g[d.by].attribute / g[by].attribute);
+    put.rename(e, quotient ? make(g, op::add, make(g, op::mul, major, times), inner) : inner);
+  };
+  for_each_node(g, g.arg(n, 1), digit);
+  for_each_node(g, g.arg(n, 0), digit);
+  put.add(d.idx, make(g, op::add, make(g, op::mul, major, d.by), minor));
+  std::vector<node_id> indices;
+  for (const node_id idx : bound_indices(g, n)) {
+    const bool follows = ranges_by(g, idx, d.idx);
+    const node_id own = follows ? fresh_index(g, idx, put(g.arg(idx, 0)), put(g.arg(idx, 1))) : idx;
+    if (follows) put.add(idx, own);
+    indices.push_back(idx == d.idx ? major : own);
+    if (idx == d.idx) indices.push_back(minor);
+  }
+  return reduce(g, monoid_of(g, n), put(g.arg(n, 0)), put(g.arg(n, 1)), indices.data(),
+                static_cast<int>(indices.size()));
+}
+
+// Where the divisor may be 0 or less, the sum as it was is computed instead.
+node_id by_digits(const context& c, stage& s, node_id n, const index_digits& d) {
+  graph& g = c.g;
+  const node_id zero = integer(g, 0), one = integer(g, 1), high = g.arg(d.idx, 1);
+  const bool whole = whole_quotient(g, high, d.by) != no_node;
+  if (known_less_equal(g, one, d.by) || (whole && known_less_equal(g, zero, d.by))) return over_digits(g, n, d, high);
+  if (!has_closed_ranges(g, n)) return n;
+  const node_id divides = make(g, op::less, zero, d.by);
+  replacement put(g, proofs::kept);
+  std::vector<node_id> indices = bound_indices(g, n);
+  const node_id own = fresh_index(g, d.idx, make(g, op::select, divides, high, zero), high);
+  for (node_id& idx : indices) {
+    const bool follows = ranges_by(g, idx, d.idx);
+    const node_id other = idx == d.idx ? own : idx;
+    put.add(idx, follows ? fresh_index(g, idx, with(g, g.arg(idx, 0), d.idx, own), with(g, g.arg(idx, 1), d.idx, own))
+                         : other);
+    idx = put(idx);
+  }
+  const node_id sum = intern_reduce(g, monoid::sum, g.type(n), put(g.arg(n, 0)), put(g.arg(n, 1)), indices);
+  stage like = s;
+  like.vector = no_node;
+  const char* const reason = "an index has no digits where it is divided by 0 or less";
+  const node_id undivided = stored(c, sum, {"undivided", like, reason});
+  stage_behind(c, undivided).when = make(g, op::logical_not, divides);
+  return make(g, op::select, divides, over_digits(g, n, d, high), undivided);
+}
+
+}  // namespace
+
+bool take_digits(const context& c, stage& s) {
+  graph& g = c.g;
+  if (s.where == place::check) return false;
+  for (const node_id n : reductions_in(g, s.body)) {
+    if (monoid_of(g, n) != monoid::sum || is_folded_in_order(g, n)) continue;
+    const index_digits d = digits_in(g, n);
+    if (d.idx == no_node || solved(g, n) != n) continue;
+    const node_id sum = by_digits(c, s, n, d);
+    if (sum == n) continue;
+    replace_in(g, s, n, sum);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace sheaf::inline v0_1::plan
