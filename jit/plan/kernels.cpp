@@ -148,6 +148,7 @@ bool may_join(graph& g, const facts& known, const program_plan& plan, const kern
       leader.promised != s.promised || leader.when != s.when)
     return false;
   if (has_cache_tile(g, known, leader) || has_cache_tile(g, known, s)) return false;  // it is of one stage
+  if (has_rows_to_jam(g, known, leader) || has_rows_to_jam(g, known, s)) return false;
   if (has_group_tile(g, known, leader) || has_group_tile(g, known, s)) return false;
   if (leader.how == way::range_scatter && s.how == way::range_scatter) return share_slices(g, plan, k, s);
   if (leader.how == way::pair_tiles && s.how == way::pair_tiles) return share_tiles(g, known, plan, k, s);

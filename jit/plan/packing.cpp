@@ -123,12 +123,29 @@ bool packs_much(const graph& g, const facts& known, const cache_tile_form& c, no
   return all_of({{known.trips(c.rows), least_rows}, {bytes, stays + 1}});
 }
 
+namespace {
+
+// Rows of its own, each of which is lanes.
+bool walks_own_rows(const facts& known, const stage& s) {
+  return !known.call().gpu && s.how == way::map && s.indices.size() >= 2 && s.vector != no_node &&
+         s.parallel != no_node && s.loops.size() == s.indices.size() && s.loops.back() == s.vector &&
+         s.rows.whole == no_node && s.task.chunk == 0;
+}
+
+}  // namespace
+
+bool has_rows_to_jam(graph& g, const facts& known, const stage& s) {
+  if (!walks_own_rows(known, s)) return false;
+  const cache_tile_form c = packed_form(g, s, s.parallel, s.vector);
+  if (c.rows == no_node) return false;
+  const amount terms = known.trips(set_of(g, bound_indices(g, c.reduce)));
+  return s.lanes * row(g.type(c.reduce)).bytes < tuning::products::bytes_in_flight &&
+         all_of({{terms, tuning::products::jammed_terms}, {known.trips(c.rows), least_rows}});
+}
+
 bool has_cache_tile(graph& g, const facts& known, const stage& s) {
   if (has_far_lanes(g, known, s)) return true;
-  if (known.call().gpu || s.how != way::map || s.indices.size() < 2 || s.vector == no_node ||
-      s.parallel == no_node || s.loops.size() != s.indices.size() || s.loops.back() != s.vector ||
-      s.rows.whole != no_node || s.task.chunk != 0)
-    return false;
+  if (!walks_own_rows(known, s)) return false;
   const cache_tile_form c = packed_form(g, known, s, s.vector);
   if (c.rows == no_node || bytes_of_panel(g, c, std::min(s.lanes, tuning::rows::lanes)) > most_bytes) return false;
   return packs_much(g, known, c, s.vector, tuning::products::stays);

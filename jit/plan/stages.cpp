@@ -205,6 +205,22 @@ void define_stage(graph& g, stage& s, std::string_view name) {
   s.define = define(g, id, s.body, s.indices.data(), static_cast<int>(s.indices.size()));
 }
 
+namespace {
+
+// Lies as what it is made of, where no lane reads it along another index.
+void lay_as_read(const graph& g, node_id body, const stage& like, std::vector<node_id>& indices) {
+  if (indices.size() < 2 || like.vector == no_node || uses(g, body, like.vector)) return;
+  std::vector<node_id> along;
+  for (const node_id n : loads_in(g, body))
+    if (g[n].count > 2) along.push_back(g.arg(n, g[n].count - 1));
+  const auto reads = [&](node_id idx) { return std::ranges::find(along, idx) != along.end(); };
+  if (reads(indices.back())) return;
+  const auto other = std::ranges::find_if(indices, reads);
+  if (other != indices.end()) std::rotate(other, other + 1, indices.end());
+}
+
+}  // namespace
+
 node_id stored(const context& c, node_id body, stored_as as) {
   graph& g = c.g;
   const stage& like = as.like;
@@ -216,6 +232,7 @@ node_id stored(const context& c, node_id body, stored_as as) {
   std::ranges::sort(indices, [&](node_id a, node_id b) {
     return rank(a) != rank(b) ? rank(a) < rank(b) : g.ordinal(a) < g.ordinal(b);
   });
+  lay_as_read(g, body, like, indices);
   for (stage& s : c.before)
     if (g.arg(s.define, 0) == body && s.where == place::workspace && names_all(g, body, s.indices))
       return result_of(g, s);

@@ -11,6 +11,8 @@ inline constexpr double least_lanes = 64;  // results; estimate: of a row, that 
 inline constexpr double least_of_blocks = 32;  // terms; estimate: of the last of several sums, kept and gone on with
 inline constexpr double small = 4;         // factor; bench_survey: values, by elements of what is multiplied
 inline constexpr double reused = 8;        // results; estimate: of a row, for which several rows at once are better
+inline constexpr int bytes_in_flight = 512;   // bytes; limit: of a row's results, fewer wait for additions; 2 a cycle
+inline constexpr double jammed_terms = 64;    // terms; bench_survey: of a result, for which its factor is stored
 inline constexpr double stays = 32 << 10;  // bytes; limit: of what rows share, that L1 holds as it lies
 
 }  // namespace sheaf::inline v0_1::tuning::products
