@@ -134,7 +134,7 @@ node_id by_digits(const context& c, stage& s, node_id n, const index_digits& d) 
 
 bool take_digits(const context& c, stage& s) {
   graph& g = c.g;
-  if (s.where == place::check) return false;
+  if (s.where == place::check || s.how != way::map) return false;
   for (const node_id n : reductions_in(g, s.body)) {
     if (monoid_of(g, n) != monoid::sum || is_folded_in_order(g, n)) continue;
     const index_digits d = digits_in(g, n);

@@ -215,7 +215,10 @@ void lay_as_read(const graph& g, node_id body, const stage& like, std::vector<no
     if (g[n].count > 2) along.push_back(g.arg(n, g[n].count - 1));
   const auto reads = [&](node_id idx) { return std::ranges::find(along, idx) != along.end(); };
   if (reads(indices.back())) return;
-  const auto other = std::ranges::find_if(indices, reads);
+  const auto decides_range = [&](node_id idx) {
+    return any_node(g, body, [&](node_id n) { return g.kind(n) == op::index && n != idx && uses(g, n, idx); });
+  };
+  const auto other = std::ranges::find_if(indices, [&](node_id idx) { return reads(idx) && !decides_range(idx); });
   if (other != indices.end()) std::rotate(other, other + 1, indices.end());
 }
 
@@ -232,7 +235,7 @@ node_id stored(const context& c, node_id body, stored_as as) {
   std::ranges::sort(indices, [&](node_id a, node_id b) {
     return rank(a) != rank(b) ? rank(a) < rank(b) : g.ordinal(a) < g.ordinal(b);
   });
-  lay_as_read(g, body, like, indices);
+  if (as.made == origin::rule) lay_as_read(g, body, like, indices);
   for (stage& s : c.before)
     if (g.arg(s.define, 0) == body && s.where == place::workspace && names_all(g, body, s.indices))
       return result_of(g, s);

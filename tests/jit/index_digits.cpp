@@ -106,6 +106,14 @@ TEST(index_digits, of_ranges_that_follow) {
   for (const std::int64_t n : {0, 1, 2, 3, 4, 50}) right({{"row", {n}}}, sums, grad(loss, row));
 }
 
+// Where what a term is of such an index is stored first, the sum is a scatter already.
+TEST(index_digits, of_a_scatter) {
+  constexpr auto n = extent(row, dim<0>);
+  constexpr auto d = define<"d">(k.in(0_c, 3_c), q.in(0_c, 8_c)) = y(q % 4_c, k) * row(q % n);
+  constexpr auto loss = define<"loss">() = sum(over(k, q), d(k, q));
+  for (const std::int64_t rows : {1, 2, 4, 9}) right({{"row", {rows}}, {"y", {4, 3}}}, grad(loss, row), grad(loss, y));
+}
+
 // The rows of a triangle, one after the other.
 TEST(index_digits, of_a_triangle) {
   constexpr auto at = quotient(i * (i + 1_c), 2_c) + j;
