@@ -292,6 +292,7 @@ namespace prefetch {
 inline constexpr double least_trips = 4;              // iterations; estimate: fewer prefetch nothing
 inline constexpr std::int64_t gathered_bytes = 24576; // bytes; W1: of gathered rows, into L2
 inline constexpr std::int64_t window_bytes = 4096;    // bytes; W13: of the rows that a window reaches
+inline constexpr std::int64_t masked_bytes = 1024;    // bytes; bench_survey: of rows that are shorter than their lanes
 inline constexpr std::int64_t tile_bytes = 16384;     // bytes; bench_survey: of rows read at once, before they are
 inline constexpr std::int64_t column_bytes = 16384;   // bytes; bench_survey: of rows whose lanes lie apart
 inline constexpr std::int64_t narrow_column = 128;    // bytes; bench_survey: of lanes that are a stream in each row

@@ -157,6 +157,28 @@ TEST(insert_prefetch, the_next_row_where_a_row_is_read_again) {
 }
 
 // y[j] = sum over k of x[k, j], or, where the same rows are read for each r, none: they are in a cache.
+// A row that fewer lanes hold than a group has is loaded under a mask.
+TEST(insert_prefetch, rows_ahead_where_a_row_is_shorter_than_its_lanes) {
+  for (const double trips : {5.0, 16.0, 100.0}) {
+    ir::module m{.name = "rows", .buffers = {}, .folds = {}, .kernels = {}};
+    const auto x = add_matrix(m, "x"), y = add_vector(m, "y", role::output, 0);
+    ir::kernel_builder b("rows");
+    auto& top = b.top();
+    const value zero = top.i64(0), columns = top.extent(x, 1), count = top.extent(x, 0);
+    auto i = open(top, loop_kind::parallel, "i", zero, count, 100000);
+    const value row = i.counter(), sum = i.accumulator(element::f32, monoid::sum, true);
+    auto j = open(i, loop_kind::vector, "j", zero, columns, trips);
+    const value column = j.counter();
+    j.combine(sum, j.load(x, element::f32, {row, column}, access::contiguous));
+    j.close();
+    i.store(y, {row}, i.fold_lanes(sum));
+    i.close();
+    m.kernels.push_back(std::move(b).finish());
+    const std::string text = prefetched(m);
+    EXPECT_EQ(text.find("prefetch x[") != std::string::npos, trips < 8) << text;
+  }
+}
+
 TEST(insert_prefetch, rows_ahead_where_columns_are_in_lanes) {
   for (const bool once : {true, false}) {
     ir::module m{.name = "columns", .buffers = {}, .folds = {}, .kernels = {}};

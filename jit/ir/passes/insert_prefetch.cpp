@@ -115,6 +115,25 @@ class prefetcher : gathered_rows {
       b.prefetch_l2(next.buffer, std::move(next.subscripts));
     }
   }
+  // Rows that fewer lanes hold than a group has: a load under a mask is no stream that hardware follows.
+  void next_masked(const std::vector<place>& rows, const loop_facts& loop, block_builder& b) {
+    if (loop.trips >= loop.lanes || loop.high == none) return;
+    std::set<std::int32_t> done;
+    for (const place& read : rows) {
+      const auto around = std::ranges::find_if(path_, [&](std::int32_t each) {
+        const auto counts = [&](value v) { return is_counter(v, each); };
+        return loops_.at(each).lanes <= 1 && std::ranges::any_of(read.subscripts, counts);
+      });
+      if (around == path_.end() || loops_.at(*around).backward || done.contains(read.buffer)) continue;
+      if (std::ranges::any_of(read.subscripts, [&](value v) { return loads(v); })) continue;
+      done.insert(read.buffer);
+      const value length = emit(op::maximum, emit(op::sub, loop.high, loop.low), i64(1));
+      const value far = i64(masked_bytes / row(buffer_of(read.buffer).type).bytes);
+      const value ahead = emit(op::add, emit(op::quotient, far, length), i64(1));
+      place next = again(read, {{{*around, emit(op::add, loops_.at(*around).counter, ahead)}}});
+      b.prefetch(next.buffer, std::move(next.subscripts));
+    }
+  }
   // Down columns in lanes: of the rows some time later, and after the last row of the lanes beside. Each row's lanes
   // lie a row from those before, and are too few for hardware to follow. Where a line or two of each row are stored
   // side by side, as of planes, each row is a stream of its own: its line after the next.
@@ -234,6 +253,7 @@ class prefetcher : gathered_rows {
       rewrite(std::move(inside), inner);
       if (loop) prefetch_next(number, before, done, inner);
       if (loop && loops_.at(number).kind == loop_kind::vector) next_tile(rows, loops_.at(number), inner);
+      if (loop && loops_.at(number).kind == loop_kind::vector) next_masked(rows, loops_.at(number), inner);
       if (loop) next_rows(rows, number, stores, inner);
       if (loop) path_.pop_back();
       blocks_.pop_back();
