@@ -3,6 +3,7 @@
 #include <sheaf/jit/plan/algorithms/block_tree/block_tree.hpp>
 #include <sheaf/jit/plan/algorithms/extremum/extremum_sums.hpp>
 #include <sheaf/jit/plan/algorithms/extremum/extremum_tuple.hpp>
+#include <sheaf/jit/plan/algorithms/extremum/running_position.hpp>
 #include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
 #include <sheaf/jit/plan/algorithms/moments/one_walk.hpp>
 #include <sheaf/jit/plan/algorithms/pair_tiles/pair_tiles.hpp>
@@ -78,6 +79,8 @@ constexpr rule table[] = {
     {"segmented tiles", "slices that follow each other; a sweep is better where they overlap", on_stage<take_tiles>},
     {"block tree", "overlapping slices that no sweep takes", on_stage<take_block_tree>},
     {"block tree scatter", "its transpose", on_stage<scatter_block_tree>},
+    {"running position", "before scans: where an extremum stands is a fold of values; of scatters, before placement",
+     on_stage<take_running_position>},
     {"cancel subscripts", "so that ranges can be seen to slide", nullptr, cancel_subscripts, innermost, 1},
     {"recurrence", "what meets a running extremum, while that can still be seen", nullptr,
      on_reduction<take_recurrence>, outermost, 2},

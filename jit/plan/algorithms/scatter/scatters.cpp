@@ -4,6 +4,7 @@
 
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/moved_inside.hpp>
+#include <sheaf/jit/plan/compared.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -104,11 +105,6 @@ node_id solved(graph& g, node_id n) {
   const bool scatters =
       any_node(g, sums, [&](node_id r) { return g.kind(r) == op::reduce && scatter_of(g, r).how != way::map; });
   return scatters ? n : sums;
-}
-
-// A value that two kernels compute to the same bits: what memory holds, or an integer.
-bool is_exact(const graph& g, node_id value) {
-  return !is_floating(g.type(value)) || g.kind(without_cast(g, value)) == op::load;
 }
 
 // The place of an extremum by key, as a scatter: the first of those places where the value is the extremum of its row.
