@@ -1,6 +1,7 @@
 #include <sheaf/jit/plan/algorithms/extremum/running_position.hpp>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/algorithms/extremum/rebound.hpp>
 #include <sheaf/jit/plan/compared.hpp>
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
@@ -109,6 +110,7 @@ node_id position_of(const context& c, const stage& s, node_id n) {
   const node_id u = bound_indices(g, n)[0], ends = make(g, op::add, g.arg(u, 0), plus(g, g.arg(u, 1), -1));
   place p{monoid_of(g, n) == monoid::argmax ? monoid::max : monoid::min, g.arg(n, 0), g.arg(n, 1), u, false};
   if (const node_id first = running_place(c, s, p)(integer(g, -1)); first != no_node) return first;
+  if (binds(g, p.key, g.free[ends]) || binds(g, p.where, g.free[ends])) return no_node;
   const node_id turned = make(g, op::sub, ends, u), none = plus(g, ends, 1);
   p = {p.extremum, with(g, p.key, u, turned), with(g, p.where, u, turned), u, true};
   const node_id last = running_place(c, s, p)(none);
