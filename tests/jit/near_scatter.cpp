@@ -58,19 +58,23 @@ TEST(near_scatter, windows_side_by_side) {
 }
 TEST(near_scatter, windows_that_overlap) {
   constexpr auto domain = over(p.in(0_c, 3_c), q.in(0_c, 3_c));
-  expect_gathered(right("x", planes, SHEAF_SLOPE(x, max<ties::first>(domain, x(2_c * i + p, 2_c * j + q)), down, along)));
-  expect_gathered(right("x", planes, SHEAF_SLOPE(x, min<ties::last>(domain, x(2_c * i + p, 2_c * j + q)), down, along)));
+  constexpr auto first = max<ties::first>(domain, x(2_c * i + p, 2_c * j + q));
+  constexpr auto last = min<ties::last>(domain, x(2_c * i + p, 2_c * j + q));
+  expect_gathered(right("x", planes, SHEAF_SLOPE(x, first, down, along)));
+  expect_gathered(right("x", planes, SHEAF_SLOPE(x, last, down, along)));
   constexpr auto each_down = i.in(0_c, rows - 2_c);
   constexpr auto each_along = j.in(0_c, width - 2_c);
   expect_gathered(right("x", planes, SHEAF_SLOPE(x, max<ties::last>(domain, x(i + p, j + q)), each_down, each_along)));
 }
 TEST(near_scatter, windows_beyond_the_border) {
+  constexpr auto each_down = i.in(0_c, quotient(rows + 1_c, 2_c));
+  constexpr auto each_along = j.in(0_c, quotient(width + 1_c, 2_c));
   constexpr auto pooled = max<ties::first>(over(p.in(0_c, 3_c), q.in(0_c, 3_c)),
                                            x.skipping(2_c * i + p - 1_c, 2_c * j + q - 1_c));
-  right("x", planes, SHEAF_SLOPE(x, pooled, i.in(0_c, quotient(rows + 1_c, 2_c)), j.in(0_c, quotient(width + 1_c, 2_c))));
+  right("x", planes, SHEAF_SLOPE(x, pooled, each_down, each_along));
   constexpr auto filled = min<ties::first>(over(p.in(0_c, 3_c), q.in(0_c, 3_c)),
                                            x.padded(2_c)(2_c * i + p - 1_c, 2_c * j + q - 1_c));
-  right("x", planes, SHEAF_SLOPE(x, filled, i.in(0_c, quotient(rows + 1_c, 2_c)), j.in(0_c, quotient(width + 1_c, 2_c))));
+  right("x", planes, SHEAF_SLOPE(x, filled, each_down, each_along));
 }
 TEST(near_scatter, of_one_dimension) {
   constexpr auto size = extent(line, dim<0>);
@@ -108,7 +112,8 @@ TEST(near_scatter, positions) {
   constexpr auto steps = j.in(0_c, quotient(width - 1_c, 2_c));
   right("x", planes, position(argmax(q.in(0_c, 3_c), x(i, 2_c * j + q)), i, steps));
   right("x", planes, position(argmin<ties::last>(q.in(0_c, 3_c), x(i, 2_c * j + q)), i, steps));
-  right("x", planes, position(argmax(q.in(maximum(j - 1_c, 0_c), minimum(j + 2_c, width)), x(i, q)), i, j.in(0_c, width)));
+  constexpr auto cut = q.in(maximum(j - 1_c, 0_c), minimum(j + 2_c, width));
+  right("x", planes, position(argmax(cut, x(i, q)), i, j.in(0_c, width)));
   right("x", planes, position(argmin(q.in(0_c, 3_c).where(x(i, 2_c * j + q) > 2_c), x(i, 2_c * j + q)), i, steps));
   right("whole", planes,
         position(argmax(q.in(0_c, 3_c), whole(i, j + q)), i, j.in(0_c, extent(whole, dim<1>) - 2_c)));
@@ -117,10 +122,31 @@ TEST(near_scatter, positions) {
                               j.in(0_c, width - 2_c)));
 }
 
+// Places near by that data says, beside rows of data, which stay a scatter's.
+TEST(near_scatter, offsets_of_data) {
+  constexpr auto off = tensor<"off", std::int64_t, 1>;
+  constexpr auto id = tensor<"id", std::int64_t, 1>;
+  constexpr auto k = axis<"k">;
+  constexpr auto size = extent(off, dim<0>);
+  constexpr auto near = 0_c <= off(i) && off(i) < 3_c && k == 2_c * i + off(i);
+  constexpr auto sums = define<"sums">(k.in(0_c, 2_c * size)) = sum(i.where(near), cast<float>(i + off(i)));
+  constexpr auto keyed = define<"keyed">(k.in(0_c, 2_c * size), j.in(0_c, 4_c)) =
+      sum(i.where(near && id(i) == j), cast<float>(i));
+  for (const std::int64_t n : {0, 1, 2, 19, 100}) {
+    trial test = trial_of(sums);
+    test.below("off", {n}, 5).expect_right();
+    expect_gathered(test.plan_text());
+    trial both = trial_of(keyed);
+    both.below("off", {n}, 5).below("id", {n}, 4).expect_right();
+    EXPECT_FALSE(has(both.plan_text(), "stage offset")) << both.plan_text();
+  }
+}
+
 // Where each row would ask too many, updates look for their row.
 TEST(near_scatter, wide_windows_stay_scatters) {
   constexpr auto wide = i.in(0_c, extent(line, dim<0>) - 39_c);
-  const std::string plan = right("line", {{60}, {300}}, SHEAF_SLOPE(line, max<ties::first>(p.in(0_c, 40_c), line(i + p)), wide));
+  constexpr auto most = max<ties::first>(p.in(0_c, 40_c), line(i + p));
+  const std::string plan = right("line", {{60}, {300}}, SHEAF_SLOPE(line, most, wide));
   EXPECT_TRUE(has(plan, ", scatter\n")) << plan;
 }
 

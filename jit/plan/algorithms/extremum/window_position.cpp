@@ -23,17 +23,24 @@ monoid extremum_of(const graph& g, node_id position) {
   return monoid_of(g, position) == monoid::argmax ? monoid::max : monoid::min;
 }
 
+// Do lanes along it read elements that lie far apart?
+bool strides(const context& c, node_id loaded, node_id lane) {
+  graph& g = c.g;
+  const line l = split_affine(g, g.arg(loaded, g[loaded].count - 1), lane);
+  return l.affine && l.slope > tuning::extremum::most_stride;
+}
+
 // A position in a window that moves with an index of the stage. count == 0: it is none.
 window window_at(const context& c, const stage& s, node_id n) {
   graph& g = c.g;
-  if (!is_position(g, n) || !has_closed_ranges(g, n) || g.type(g.arg(n, 0)) == element::boolean) return {};
+  if (!is_position(g, n) || g.type(g.arg(n, 0)) == element::boolean) return {};
   const node_id u = bound_indices(g, n)[0];
   const auto moves = [&](node_id e) {
     return uses(g, e, u) && std::ranges::any_of(s.indices, [&](node_id idx) { return uses(g, e, idx); });
   };
   const auto reads = [&](node_id e) {
     for (int k = 1; k < g[e].count; ++k)
-      if (moves(g.arg(e, k))) return true;
+      if (moves(g.arg(e, k))) return !strides(c, e, s.indices.back());
     return false;
   };
   if (std::ranges::none_of(loads_in(g, g.arg(n, 0)), reads)) return {};
@@ -150,9 +157,11 @@ class written_out {
 bool take_window_position(const context& c, stage& s) {
   graph& g = c.g;
   if (s.how != way::map || s.indices.empty()) return false;
+  std::vector<node_id> all = reductions_in(g, s.body);
+  std::erase_if(all, [&](node_id n) { return !is_position(g, n); });
+  if (all.empty()) return false;
   const node_id body = without_lookup(c, s.body);
   if (body != s.body) return s.body = body, true;
-  const std::vector<node_id> all = reductions_in(g, s.body);
   for (const bool chains : {false, true})
     for (const node_id n : all) {
       const window w = window_at(c, s, n);

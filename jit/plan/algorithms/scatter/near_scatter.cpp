@@ -150,6 +150,13 @@ class near_scatter {
     return true;
   }
 
+  // By data that says nothing of a place near by.
+  bool looks_for_row(node_id e) const {
+    const auto is = [&](int k) { return is_row(g.arg(e, k)) && is_data(g.arg(e, 1 - k)) && meets(g.arg(e, 1 - k)); };
+    return g[e].count == 2 && (is(0) || is(1));
+  }
+  bool meets(node_id e) const { return g.free[e].meets(bound); }
+
   // What the rows do not say goes with the offsets; of the rest nothing may look for a row.
   bool split() {
     for (const node_id e : conditions) {
@@ -157,7 +164,7 @@ class near_scatter {
       const bool of_rows = std::ranges::any_of(targets, [&](const target& t) { return uses(g, e, t.row); });
       node_id& all = of_rows || !g.free[e].meets(bound) ? rest : valid;
       all = conjunction(g, all, e);
-      if (of_rows && is_data(e)) return false;
+      if ((of_rows && is_data(e)) || looks_for_row(e)) return false;
     }
     return true;
   }
