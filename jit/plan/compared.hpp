@@ -10,4 +10,9 @@ namespace sheaf::inline v0_1::plan {
 
 void store_compared(graph& g, const facts& known, std::vector<stage>& stages);
 
+// A value that two kernels compute to the same bits: what memory holds, or an integer.
+inline bool is_exact(const graph& g, node_id value) {
+  return !is_floating(g.type(value)) || g.kind(without_cast(g, value)) == op::load;
+}
+
 }  // namespace sheaf::inline v0_1::plan

@@ -3,6 +3,8 @@
 #include <sheaf/jit/plan/algorithms/block_tree/block_tree.hpp>
 #include <sheaf/jit/plan/algorithms/extremum/extremum_sums.hpp>
 #include <sheaf/jit/plan/algorithms/extremum/extremum_tuple.hpp>
+#include <sheaf/jit/plan/algorithms/extremum/running_position.hpp>
+#include <sheaf/jit/plan/algorithms/extremum/window_position.hpp>
 #include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
 #include <sheaf/jit/plan/algorithms/moments/one_walk.hpp>
 #include <sheaf/jit/plan/algorithms/pair_tiles/pair_tiles.hpp>
@@ -22,6 +24,7 @@
 #include <sheaf/jit/plan/separate.hpp>
 #include <sheaf/jit/plan/algorithms/scan/scans.hpp>
 #include <sheaf/jit/plan/piecewise.hpp>
+#include <sheaf/jit/plan/algorithms/scatter/near_scatter.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scatter_by_place.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/algorithms/window/separate_windows.hpp>
@@ -62,6 +65,8 @@ constexpr rule table[] = {
      on_stage<take_digits>},
     {"scatter by place", "while the sum still is over slices and their places at once",
      on_stage<take_scatter_by_place>},
+    {"scatter to places near by", "before it is one: each row asks the few updates that may be for it",
+     on_stage<take_near_scatter>},
     {"scatter", "decides which loops the stage has at all", on_stage<take_scatter>},
     {"piecewise subscripts", "once a scatter's are solved: neighbouring lanes of a moved access read neighbours",
      on_stage<take_pieces>},
@@ -81,6 +86,10 @@ constexpr rule table[] = {
     {"segmented tiles", "slices that follow each other; a sweep is better where they overlap", on_stage<take_tiles>},
     {"block tree", "overlapping slices that no sweep takes", on_stage<take_block_tree>},
     {"block tree scatter", "its transpose", on_stage<scatter_block_tree>},
+    {"running position", "before scans: where an extremum stands is a fold of values; of scatters, before placement",
+     on_stage<take_running_position>},
+    {"positions in windows", "before what they read is stored place by place: chains of choices, which lanes take",
+     on_stage<take_window_position>},
     {"cancel subscripts", "so that ranges can be seen to slide", nullptr, cancel_subscripts, innermost, 1},
     {"recurrence", "what meets a running extremum, while that can still be seen", nullptr,
      on_reduction<take_recurrence>, outermost, 2},

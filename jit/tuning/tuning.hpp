@@ -193,6 +193,7 @@ using polyphase::positions_from;
 inline constexpr double ranges_from = 64;           // terms; estimate: fewer are as fast one by one
 inline constexpr double dilated_from = 16;          // terms; estimate: where each is an extremum stored nowhere else
 inline constexpr std::int64_t search_block = 256;   // elements; W12: of a row, folded without positions
+inline constexpr std::int64_t most_stride = 8;      // elements; estimate: of lanes with a window each
 }  // namespace extremum
 namespace scan {
 inline constexpr double window_from = 48;  // steps; W13: of one result, against three scans and their memory

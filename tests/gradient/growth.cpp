@@ -104,6 +104,25 @@ INSTANTIATE_TEST_SUITE_P(rows, growth,
                                   std::get<2>(one.param);
                          });
 
+// Where an extremum stands, and gradients that go to one place. Of slices each is looked for by itself.
+struct growth_of_places : ::testing::TestWithParam<std::tuple<row, const char*, const char*>> {};
+
+TEST_P(growth_of_places, is_linear) {
+  const auto& [r, ties, asked] = GetParam();
+  const std::string place = std::string("argmax<ties::") + ties + ">(" + r.domain + ", " + r.element + ")";
+  const std::string extremum = std::string("max<ties::") + ties + ">(" + r.domain + ", " + r.element + ")";
+  const bool value = std::string(asked) == "value";
+  expect_linear(std::string("y(") + r.range + ") = " + (value ? "cast<f64>(" + place + ")" : extremum), asked);
+}
+
+INSTANTIATE_TEST_SUITE_P(rows, growth_of_places,
+                         ::testing::Combine(::testing::ValuesIn(rows), ::testing::Values("first", "last"),
+                                            ::testing::Values("value", "gradient", "second")),
+                         [](const auto& one) {
+                           return std::string(std::get<0>(one.param).name) + "_" + std::get<1>(one.param) + "_" +
+                                  std::get<2>(one.param);
+                         });
+
 // Running folds of tuples: of values that are made of themselves, of others, and of each other.
 struct tuple_row {
   const char* name;

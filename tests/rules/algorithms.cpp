@@ -110,6 +110,26 @@ TEST(rules, of_ties_in_windows) {
   expect_same("position", place);
 }
 
+TEST(rules, of_positions_of_running_extrema) {
+  constexpr auto size = extent(m, dim<1>);
+  constexpr auto along = t.in(0_c, size);
+  constexpr auto last = define<"last">(t.in(0_c, count)) = argmin<ties::last>(s.in(t, count), x(s));
+  constexpr auto most = define<"most">(i, along) = max<ties::first>(s.in(0_c, t + 1_c).where(m(i, s) > 0_c), m(i, s));
+  expect_same("running position", last);
+  expect_same("running position in a gradient",
+              grad(define<"loss">() = sum(over(i, along), most(i, t) * cast<double>(t)), m));
+}
+
+TEST(rules, of_positions_in_windows) {
+  constexpr auto rows = t.in(0_c, quotient(extent(m, dim<0>) - 1_c, 2_c));
+  constexpr auto columns = i.in(0_c, extent(m, dim<1>) - 1_c);
+  constexpr auto pooled = define<"pooled">(rows, columns) =
+      max<ties::first>(over(s.in(0_c, 3_c), u.in(0_c, 2_c)), m(2_c * t + s, i + u));
+  expect_same("scatter to places near by",
+              grad(define<"loss">() = sum(over(rows, columns), pooled(t, i) * pooled(t, i)), m));
+  expect_same("positions in windows", define<"place">(t.in(0_c, count - 4_c)) = argmin(u.in(0_c, 5_c), x(t + u)));
+}
+
 // Two products in one expression, a product under a mask, and one of functions of its rows.
 TEST(rules, of_products_beside_others) {
   constexpr auto a = tensor<"a", double, 2>;

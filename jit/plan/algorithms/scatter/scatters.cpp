@@ -5,6 +5,7 @@
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/isolated.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/moved_inside.hpp>
+#include <sheaf/jit/plan/compared.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -107,11 +108,6 @@ node_id nested(graph& g, node_id n, const scatter_form& form) {
   }
   const node_id each = intern_reduce(g, monoid_of(g, n), g.type(n), g.arg(n, 0), of_rest, rest);
   return intern_reduce(g, monoid_of(g, n), g.type(n), each, of_slice, slices);
-}
-
-// A value that two kernels compute to the same bits: what memory holds, or an integer.
-bool is_exact(const graph& g, node_id value) {
-  return !is_floating(g.type(value)) || g.kind(without_cast(g, value)) == op::load;
 }
 
 // The place of an extremum by key, as a scatter: the first of those places where the value is the extremum of its row.
