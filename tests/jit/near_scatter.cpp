@@ -76,6 +76,12 @@ TEST(near_scatter, windows_beyond_the_border) {
                                            x.padded(2_c)(2_c * i + p - 1_c, 2_c * j + q - 1_c));
   right("x", planes, SHEAF_SLOPE(x, filled, each_down, each_along));
 }
+// The nearest element, also of windows of one row, whose position is known.
+TEST(near_scatter, windows_that_are_clamped) {
+  constexpr auto domain = over(p.in(0_c, 1_c), q.in(0_c, 3_c));
+  constexpr auto pooled = max<ties::first>(domain, x.clamped(i + p - 1_c, j + q - 1_c));
+  right("x", planes, SHEAF_SLOPE(x, pooled, i.in(0_c, rows + 2_c), j.in(0_c, width)));
+}
 TEST(near_scatter, of_one_dimension) {
   constexpr auto size = extent(line, dim<0>);
   constexpr auto steps = i.in(0_c, quotient(size - 3_c, 2_c));

@@ -108,6 +108,10 @@ TEST(running_position, in_each_row) {
   constexpr auto m = define<"m">(i, along) = max<ties::last>(k.in(0_c, j + 1_c), x(i, k));
   constexpr auto loss = define<"loss">() = sum(over(i, along), m(i, j) * g(i, j));
   expect_right("with the value", 5, m, loss, grad(loss, x));
+  constexpr auto most = define<"most">(i, along) = max(k.in(0_c, j + 1_c), x(i, k));
+  trial test = trial_of(most, grad(loss, x));
+  test.random("x", {5, 300}).random("g", {5, 300});
+  EXPECT_EQ(count_of(test.plan_text(), ", scan\n"), 2) << "the value is one of them\n" << test.plan_text();
 }
 
 TEST(running_position, down_each_column) {

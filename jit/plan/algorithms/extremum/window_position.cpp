@@ -169,7 +169,9 @@ bool take_window_position(const context& c, stage& s) {
       written_out written(c, s, n, w);
       const node_id instead = chains ? written.chain() : written.by_value();
       if (instead == n) continue;
-      s.body = with(g, s.body, n, instead);
+      const node_id written_body = with(g, s.body, n, instead);
+      if (is_formula(g, written_body)) continue;  // of one place: what reads the stage takes it to be data
+      s.body = written_body;
       return true;
     }
   return false;
