@@ -25,7 +25,7 @@ struct assumed {
 class loop_middle {
  public:
   // Is there enough to decide, however long the loop is?
-  bool may_have_parts() const {
+  bool may_have_parts(int least_comparisons) const {
     bool divides = false;
     const auto compares = std::ranges::count_if(loop_.body, [&](const statement& s) {
       if (s.kind != statement_kind::instruct || get(s.id).code != opcode::elementwise) return false;
@@ -36,7 +36,7 @@ class loop_middle {
       const auto a = form_of(i.args[0]), b = form_of(i.args[1]);
       return a && b && a->slope != b->slope;
     });
-    return may_copy() && (divides || compares >= tuning::partition::least_comparisons);
+    return may_copy() && (divides || compares >= least_comparisons);
   }
 
  protected:

@@ -19,7 +19,7 @@ class partition : loop_middle {
   }
   bool may_have_parts() const {
     const amount least = exact_ ? tuning::partition::least_stripped : tuning::partition::least_vectors * lanes_;
-    return loop_.trips >= least && loop_middle::may_have_parts();
+    return loop_.trips >= least && loop_middle::may_have_parts(least_comparisons());
   }
 
   struct parts {
@@ -29,7 +29,7 @@ class partition : loop_middle {
   // Instead of the loop; nothing where it stays.
   std::optional<parts> operator()() {
     decide();
-    if (holds_.lanes < tuning::partition::least_comparisons) return std::nullopt;
+    if (holds_.lanes < least_comparisons()) return std::nullopt;
     exact_ ? exact_range_of_middle() : range_of_middle(lanes_);
     statement begin = loop_, middle = part(first_, end_, true), rest = part(end_, loop_.high, false);
     begin.high = first_;
@@ -40,6 +40,7 @@ class partition : loop_middle {
   }
 
  private:
+  int least_comparisons() const { return exact_ ? 1 : tuning::partition::least_comparisons; }
   std::int32_t lanes_between(value low, value high) {
     const auto from = middle_(low), to = middle_(high);
     return lanes_of(from && to ? std::optional(*to - *from) : std::nullopt);
