@@ -6,6 +6,7 @@
 #include <sheaf/jit/ir/passes/interleave_kernels.hpp>
 #include <sheaf/jit/ir/passes/non_temporal_stores.hpp>
 #include <sheaf/jit/ir/passes/partition_loops.hpp>
+#include <sheaf/jit/ir/passes/strip_loops.hpp>
 #include <sheaf/jit/ir/passes/transpose_accesses.hpp>
 #include <sheaf/jit/ir/passes/unroll_and_jam.hpp>
 #include <sheaf/jit/ir/passes/unswitch_loops.hpp>
@@ -40,6 +41,16 @@ namespace {
 constexpr int dump_level = 6;  // of SHEAF_DEBUG
 
 lower::context lowered(compilation& c) { return {c.program.g, c.known, c.program.plan, c.program.code}; }
+
+ir::extent_of typical_extents(const compilation& c) {
+  const plan::call_facts& call = c.known.call();
+  return [&call](const ir::buffer& b, int d) {
+    const auto input = static_cast<std::size_t>(b.slot);
+    const auto dimension = static_cast<std::size_t>(d);
+    const bool known = b.where == ir::role::input && input < call.inputs.size();
+    return known ? call.inputs[input].extents[dimension].typical() : tuning::partition::usual_extent;
+  };
+}
 
 constexpr pass table[] = {
     {"stages", "what is stored, before anything is known of how",
@@ -111,16 +122,13 @@ constexpr pass table[] = {
     {"prefetch rows in lanes",
      "of what the pass before transposes: a stream for each lane is more than hardware follows",
      [](compilation& c) { ir::prefetch_rows_in_lanes(c.program.code); }},
+    {"strip loops", "of the innermost loops; before they are taken apart, which need not be where nothing is divided",
+     [](compilation& c) {
+       if (!c.known.call().gpu) ir::strip_loops(c.program.code, typical_extents(c));
+     }},
     {"partition loops", "copies bodies as the passes before left them; threads of a GPU take an element each",
      [](compilation& c) {
-       const plan::call_facts& call = c.known.call();
-       const auto typical = [&](const ir::buffer& b, int d) {
-         const auto input = static_cast<std::size_t>(b.slot);
-         const auto dimension = static_cast<std::size_t>(d);
-         const bool known = b.where == ir::role::input && input < call.inputs.size();
-         return known ? call.inputs[input].extents[dimension].typical() : tuning::partition::usual_extent;
-       };
-       if (!call.gpu) ir::partition_loops(c.program.code, typical);
+       if (!c.known.call().gpu) ir::partition_loops(c.program.code, typical_extents(c));
      }},
     {"non-temporal stores", "on each kernel by itself, before some are interleaved",
      [](compilation& c) { ir::non_temporal_stores(c.program.code, c.known.call().on.non_temporal_from()); }},

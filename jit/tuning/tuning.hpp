@@ -349,6 +349,13 @@ namespace partition {
 inline constexpr int least_comparisons = 2;  // comparisons; estimate: of lanes, that are worth a loop without them
 inline constexpr int least_vectors = 4;      // vectors; estimate: of a loop that is worth parts
 inline constexpr std::int64_t usual_extent = 4096;  // elements; estimate: of tensors other than inputs
+inline constexpr std::int64_t least_stripped = 32;  // lanes; estimate: of a loop that is worth one for each quotient
+inline constexpr std::int64_t most_repeats = 7;     // lanes; estimate: copies of a loop that reads each element for them
+inline constexpr std::size_t short_body = 24;       // statements; estimate: of such a loop
+inline constexpr std::int32_t narrower = 4;         // factor; limit: registers that lanes of a loop take, at most
+inline constexpr std::int64_t least_lanes = 4;      // lanes; estimate: of a loop over few elements
+inline constexpr std::int64_t least_period = 6;     // lanes; estimate: shorter ones are divided
+inline constexpr std::int64_t long_period = 1024;   // lanes; estimate: of such rows stores pass the caches
 }  // namespace partition
 
 // ---- Emitters

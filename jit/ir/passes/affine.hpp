@@ -11,6 +11,7 @@ struct affine {
   std::int64_t slope = 0, constant = 0;
   std::map<value, std::int64_t> terms = {};
 
+  bool operator==(const affine&) const = default;
   void add(const affine& b, std::int64_t factor) {
     slope += factor * b.slope;
     constant += factor * b.constant;

@@ -1,5 +1,6 @@
 // Part of pass `partition loops`: what holds in the middle part of a loop, and over which range it does.
 #pragma once
+#include <bit>
 #include <cstdlib>
 #include <optional>
 #include <unordered_map>
@@ -24,7 +25,7 @@ struct assumed {
 class loop_middle {
  public:
   // Is there enough to decide, however long the loop is?
-  bool may_have_parts() const {
+  bool may_have_parts(int least_comparisons) const {
     bool divides = false;
     const auto compares = std::ranges::count_if(loop_.body, [&](const statement& s) {
       if (s.kind != statement_kind::instruct || get(s.id).code != opcode::elementwise) return false;
@@ -35,7 +36,7 @@ class loop_middle {
       const auto a = form_of(i.args[0]), b = form_of(i.args[1]);
       return a && b && a->slope != b->slope;
     });
-    return may_copy() && (divides || compares >= tuning::partition::least_comparisons);
+    return may_copy() && (divides || compares >= least_comparisons);
   }
 
  protected:
@@ -57,6 +58,25 @@ class loop_middle {
       const opcode code = get(s.id).code;
       return code == opcode::elementwise || code == opcode::constant || code == opcode::extent ||
              code == opcode::counter || code == opcode::lanes || code == opcode::load;
+    });
+  }
+
+  // Is what a lane does the same wherever vectors begin? Not of what is folded, or stored once for all lanes.
+  bool may_begin_anywhere() const {
+    return std::ranges::all_of(loop_.body, [&](const statement& s) {
+      if (s.kind == statement_kind::combine) return false;
+      if (s.kind == statement_kind::store) return s.how != access::uniform;
+      return s.kind != statement_kind::instruct || get(s.id).apart.repeat == 1;
+    });
+  }
+
+  // Are lanes gathered or divided, which takes as long as many that are not?
+  bool has_slow_lanes() const {
+    return std::ranges::any_of(loop_.body, [&](const statement& s) {
+      if (s.kind != statement_kind::instruct || !get(s.id).vector) return false;
+      const instruction& i = get(s.id);
+      const bool divides = i.code == opcode::elementwise && (i.what == op::quotient || i.what == op::remainder);
+      return divides || (i.code == opcode::load && i.how == access::gather);
     });
   }
 
@@ -85,6 +105,13 @@ class loop_middle {
     for (const auto& [v, factor] : a.terms)
       sum = b.emit(op::add, {sum, factor == 1 ? v : b.emit(op::mul, {v, b.i64(factor)})});
     return sum;
+  }
+  // Of a loop over so many elements that may begin anywhere: few lanes where it has few, and one register is full.
+  std::int32_t lanes_of(std::optional<std::int64_t> size) const {
+    if (!size || *size >= loop_.lanes) return loop_.lanes;
+    const auto n = static_cast<std::uint64_t>(std::max(*size, tuning::partition::least_lanes));
+    const bool fills = tuning::partition::narrower * *size >= loop_.lanes;
+    return std::min(static_cast<std::int32_t>(fills ? std::bit_floor(n) : std::bit_ceil(n)), loop_.lanes);
   }
   // Whole places at most n / by.
   value divided(value n, std::int64_t by) { return by == 1 ? n : before_.emit(op::quotient, {n, before_.i64(by)}); }
@@ -167,17 +194,26 @@ class loop_middle {
     all_ = all_ == none ? same : before_.emit(op::logical_and, {all_, same});
   }
 
-  // first_ and end_: whole vectors from the loop's begin.
-  void range_of_middle() {
+  // first_ and end_ of a loop that may begin anywhere.
+  void exact_range_of_middle() {
     block_builder& b = before_;
-    const value zero = b.i64(0), lanes = b.i64(loop_.lanes), low = loop_.low;
+    const value low = loop_.low, high = b.emit(op::maximum, {loop_.low, loop_.high});
+    const auto within = [&](value n) { return b.emit(op::minimum, {b.emit(op::maximum, {n, low}), high}); };
+    first_ = low_ == none ? low : within(low_);
+    end_ = high_ == none ? high : b.emit(op::maximum, {within(high_), first_});
+    if (all_ != none) end_ = b.emit(op::select, {all_, end_, first_});
+  }
+  // first_ and end_: whole vectors of so many lanes from the loop's begin.
+  void range_of_middle(std::int32_t at_once) {
+    block_builder& b = before_;
+    const value zero = b.i64(0), lanes = b.i64(at_once), low = loop_.low;
     const auto vectors = [&](value n) { return b.emit(op::mul, {b.emit(op::quotient, {n, lanes}), lanes}); };
     const auto from_low = [&](value n) { return b.emit(op::maximum, {b.emit(op::sub, {n, low}), zero}); };
     const value all = vectors(from_low(loop_.high));
     first_ = low;
     end_ = b.emit(op::add, {low, all});
     if (low_ != none) {
-      const value skipped = vectors(b.emit(op::add, {from_low(low_), b.i64(loop_.lanes - 1)}));
+      const value skipped = vectors(b.emit(op::add, {from_low(low_), b.i64(at_once - 1)}));
       first_ = b.emit(op::add, {low, b.emit(op::minimum, {skipped, all})});
     }
     if (high_ != none) {

@@ -11,8 +11,16 @@ namespace {
 class partition : loop_middle {
  public:
   partition(const module& m, kernel& k, const statement& loop, middle& typical)
-      : loop_middle(k, loop, typical), m_(m) {}
-  using loop_middle::may_have_parts;
+      : loop_middle(k, loop, typical), m_(m), lanes_(loop.lanes) {
+    if (!may_begin_anywhere()) return;
+    exact_ = has_slow_lanes();
+    if (!exact_ && loop.trips < tuning::partition::least_vectors * lanes_ && lanes_ > tuning::partition::narrower)
+      lanes_ /= tuning::partition::narrower;
+  }
+  bool may_have_parts() const {
+    const amount least = exact_ ? tuning::partition::least_stripped : tuning::partition::least_vectors * lanes_;
+    return loop_.trips >= least && loop_middle::may_have_parts(least_comparisons());
+  }
 
   struct parts {
     block before;
@@ -21,25 +29,31 @@ class partition : loop_middle {
   // Instead of the loop; nothing where it stays.
   std::optional<parts> operator()() {
     decide();
-    if (holds_.lanes < tuning::partition::least_comparisons) return std::nullopt;
-    range_of_middle();
+    if (holds_.lanes < least_comparisons()) return std::nullopt;
+    exact_ ? exact_range_of_middle() : range_of_middle(lanes_);
     statement begin = loop_, middle = part(first_, end_, true), rest = part(end_, loop_.high, false);
     begin.high = first_;
-    begin.whole = middle.whole = true;
+    begin.whole = middle.whole = !exact_;
+    begin.lanes = exact_ ? lanes_between(loop_.low, first_) : lanes_;
     if (failed_) return std::nullopt;
     return parts{std::move(before_).finish(), std::move(begin), std::move(middle), std::move(rest)};
   }
 
  private:
+  int least_comparisons() const { return exact_ ? 1 : tuning::partition::least_comparisons; }
+  std::int32_t lanes_between(value low, value high) {
+    const auto from = middle_(low), to = middle_(high);
+    return lanes_of(from && to ? std::optional(*to - *from) : std::nullopt);
+  }
   statement part(value low, value high, bool in_middle) {
     names_.clear();
     in_middle_ = in_middle;
     const std::string name = k_.loop_names[slot_of(loop_.loop)];
-    block_builder inner = before_.loop(loop_kind::vector, name, low, high, loop_.lanes);
+    block_builder inner = before_.loop(loop_kind::vector, name, low, high, exact_ ? lanes_between(low, high) : lanes_);
     for (const statement& s : loop_.body) copy(s, inner);
     statement own = inner.head();
     own.trips = loop_.trips;
-    own.whole = loop_.whole;
+    own.whole = loop_.whole && !exact_;
     own.body = std::move(inner).finish();
     return own;
   }
@@ -159,6 +173,8 @@ class partition : loop_middle {
   const module& m_;
   std::unordered_map<value, value> names_;  // of the copy at hand
   bool in_middle_ = false, failed_ = false;
+  std::int32_t lanes_;  // of parts, which begin and end at multiples of them
+  bool exact_ = false;  // or where comparisons turn
 };
 
 class loops_of_kernel {
@@ -178,8 +194,7 @@ class loops_of_kernel {
     const bool vector = s.kind == statement_kind::loop && s.how_loop == loop_kind::vector && !s.backward;
     if (!vector) return made.push_back(std::move(s));
     partition found(m_, k_, s, middle_);
-    const bool worth_it = found.may_have_parts() && s.trips >= tuning::partition::least_vectors * s.lanes;
-    auto parts = worth_it ? found() : std::nullopt;
+    auto parts = found.may_have_parts() ? found() : std::nullopt;
     if (!parts) return made.push_back(std::move(s));
     const auto size = typical_size(s);
     for (statement& each : parts->before) made.push_back(std::move(each));
