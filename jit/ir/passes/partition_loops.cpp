@@ -14,7 +14,8 @@ class partition : loop_middle {
       : loop_middle(k, loop, typical), m_(m), lanes_(loop.lanes) {
     if (!may_begin_anywhere()) return;
     exact_ = has_slow_lanes();
-    if (!exact_ && loop.trips < tuning::partition::least_vectors * lanes_ && lanes_ > tuning::partition::narrower)
+    const int few = tuning::partition::least_vectors * lanes_;
+    if (!exact_ && loop.trips < few && 2 * loop.trips >= few && lanes_ > tuning::partition::narrower)
       lanes_ /= tuning::partition::narrower;
   }
   bool may_have_parts() const {

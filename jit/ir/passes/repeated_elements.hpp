@@ -1,7 +1,7 @@
-// Part of pass `strip loops`: a vector loop that reads each element for a few lanes, as x(j / 3) does, goes in blocks of
-// as many vectors as there are such lanes. In each of them it is known which lanes share an element, so a vector is one
-// load and a permutation by constants. Where the number of lanes is a power of two, lowering has that already. Shown by
-// tests/jit/strip_loops.cpp.
+// Part of pass `strip loops`: a vector loop that reads each element for a few lanes, as x(j / 3) does, goes in blocks
+// of as many vectors as there are such lanes. In each of them it is known which lanes share an element, so a vector is
+// one load and a permutation by constants. Where the number of lanes is a power of two, lowering has that already.
+// Shown by tests/jit/strip_loops.cpp.
 #pragma once
 #include <sheaf/jit/ir/passes/loop_middle.hpp>
 
@@ -38,9 +38,19 @@ class repeated_elements : loop_middle {
     const auto low = middle_(loop_.low), high = middle_(loop_.high);
     for (const statement& s : loop_.body)
       if (s.kind == statement_kind::instruct) find(s.id);
-    if (quotient_ == none || !low || !high || *high - *low < 2 * repeats_ * lanes_) return false;
+    if (quotient_ == none || has_remainders() || !low || !high || *high - *low < 2 * repeats_ * lanes_) return false;
     begins_whole_ = get(loop_.low).code == opcode::constant && (get(loop_.low).bits + offset_) % repeats_ == 0;
     return true;
+  }
+  // As well by the same number: rows of their own.
+  bool has_remainders() const {
+    return std::ranges::any_of(loop_.body, [&](const statement& s) {
+      if (s.kind != statement_kind::instruct) return false;
+      const instruction& i = get(s.id);
+      if (i.code != opcode::elementwise || !i.vector || i.what != op::remainder) return false;
+      const auto by = form_of(i.args[1]);
+      return by && by->slope == 0 && by->terms.empty() && by->constant == repeats_;
+    });
   }
   // The first quotient by a small number that a gather goes along.
   void find(value id) {
@@ -111,7 +121,8 @@ class repeated_elements : loop_middle {
   // The loop once more, with names of its own.
   statement copied(statement rest, block& made) {
     block_builder around(k_, nullptr, statement{});
-    block_builder inner = around.loop(loop_kind::vector, k_.loop_names[slot_of(loop_.loop)], rest.low, rest.high, rest.lanes);
+    const std::string name = k_.loop_names[slot_of(loop_.loop)];
+    block_builder inner = around.loop(loop_kind::vector, name, rest.low, rest.high, rest.lanes);
     names_.clear();
     for (const statement& s : loop_.body) copy(s, inner, none, 0);
     inner.head().size_optimised = true;

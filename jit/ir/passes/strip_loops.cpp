@@ -208,8 +208,8 @@ class strips_of_kernel {
     for (statement& s : body) {
       (*this)(s.body);
       const bool vector = s.kind == statement_kind::loop && s.how_loop == loop_kind::vector && !s.backward;
-      auto instead = vector ? strip(m_, k_, s, middle_)() : std::nullopt;
-      if (vector && !instead) instead = repeated_elements(m_, k_, s, middle_)();
+      auto instead = vector ? repeated_elements(m_, k_, s, middle_)() : std::nullopt;
+      if (vector && !instead) instead = strip(m_, k_, s, middle_)();
       if (!instead) {
         made.push_back(std::move(s));
         continue;
