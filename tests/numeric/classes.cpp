@@ -130,6 +130,29 @@ TEST(classes, few_kernels_for_dense_programs_of_any_size) {
   EXPECT_LE(step.statistics().kernels, 8);
 }
 
+// Loops over quotients by an extent, of which the first call says little.
+TEST(classes, divided_places_of_any_size) {
+  constexpr auto row = define<"row">(j.in(0_c, extent(x, dim<0>) * extent(v, dim<0>))) =
+      x(quotient(j, extent(v, dim<0>)), 0_c) - v(j % extent(v, dim<0>), 0_c);
+  constexpr auto mirror = define<"mirror">(j.in(0_c, extent(x, dim<0>) + 9_c)) = x.reflected(j - 4_c, 1_c);
+  constexpr auto each = define<"each">(j.in(0_c, 5_c * extent(x, dim<0>))) = x(quotient(j, 5_c), 1_c);
+  constexpr options by_classes{.shapes = shape_policy::classes};
+  const auto step = compile(by_classes, row, mirror, each);
+  for (int k = 0; k < 60; ++k) {
+    const std::int64_t rows = 1 + size_up_to(k % 4 == 0 ? 3000 : 40), period = size_up_to(k % 3 == 0 ? 300 : 12);
+    const auto a = rows_of(rows, 2), b = rows_of(period, 1);
+    const auto [y, m, e] = step(x = a, v = b);
+    const auto place = [&](std::int64_t n) {
+      const std::int64_t turn = std::max<std::int64_t>(2 * (rows - 1), 1), at = ((n % turn) + turn) % turn;
+      return std::min(at, 2 * (rows - 1) - at);
+    };
+    for (std::int64_t n = 0; n < rows * period; ++n)
+      ASSERT_EQ(y(n), a(n / period, 0) - b(n % period, 0)) << n << " of " << rows << " by " << period;
+    for (std::int64_t n = 0; n < rows + 9; ++n) ASSERT_EQ(m(n), a(place(n - 4), 1)) << n << " of " << rows;
+    for (std::int64_t n = 0; n < 5 * rows; ++n) ASSERT_EQ(e(n), a(n / 5, 1)) << n << " of " << rows;
+  }
+}
+
 // What depends on extents alone is an error for the call that it is about, whatever calls came before.
 TEST(classes, errors_are_of_the_call) {
   constexpr auto third = define<"third">(f) = x(2_c, f);
