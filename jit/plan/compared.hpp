@@ -5,6 +5,7 @@
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 #include <sheaf/jit/plan/shape_facts.hpp>
+#include <sheaf/jit/plan/walks.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
