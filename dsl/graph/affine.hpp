@@ -92,7 +92,8 @@ constexpr bool known_less_equal(graph& g, node_id a, node_id b, int depth) {
   sum(b, base_b, add_b);
   if (known_equal(g, base_a, base_b)) return add_a <= add_b;
   if (is_constant(g, a) && g.kind(base_b) == op::extent) return g[a].attribute <= add_b;  // extents are not negative
-  if (is_constant(g, a) && g[a].attribute <= 0 && (g.kind(b) == op::remainder || g.kind(b) == op::quotient)) {
+  const bool divides = g.kind(b) == op::remainder || g.kind(b) == op::quotient;
+  if (divides && g.type(b) == element::i64 && is_constant(g, a) && g[a].attribute <= 0) {
     const node_id zero = integer(g, 0);
     if (g.kind(b) == op::quotient && !known_less_equal(g, zero, g.arg(b, 0), depth + 1)) return false;
     if (known_less_equal(g, zero, g.arg(b, 1), depth + 1)) return true;

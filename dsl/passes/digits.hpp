@@ -3,14 +3,14 @@
 // ask all c and p. So one equality becomes two, of which each is solved.
 // Input: a reduction. Output: an equal one. Shown by tests/static/digits.cpp.
 #pragma once
-#include <sheaf/dsl/graph/linear.hpp>
+#include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/dsl/passes/reduction.hpp>
 
 namespace sheaf::inline v0_1 {
 
 namespace deltas {
 
-// digit + base * rest == number, terms that the bound indices reach on the left. Times -1 if `flipped`.
+// digit + base * rest == number, terms that the bound indices reach on the left.
 struct digits {
   node_id base = no_node, digit = no_node, rest = no_node;
   node_id low = no_node, high = no_node;  // number = low + base * high
@@ -36,6 +36,7 @@ constexpr node_id quotient_of_term(graph& g, const linear::term& t, node_id base
   return t.factor % by == 0 ? make(g, op::mul, t.node, integer(g, t.factor / by)) : no_node;
 }
 
+// The sum is 0. flipped: its negative, which is as well.
 constexpr digits split_by(graph& g, const linear& sum, const index_set& bound, node_id base, bool flipped) {
   digits d{base, integer(g, 0), integer(g, 0), integer(g, 0), integer(g, 0)};
   const std::int64_t sign = flipped ? -1 : 1;
@@ -71,6 +72,23 @@ constexpr node_id least_of_digit(graph& g, const digits& d) {
   return no_node;
 }
 
+// May no term leave i64? There numbers wrap, and one is that of several digits.
+constexpr bool is_small(const linear& sum) {
+  bool small = !sum.wrapped && sum.constant >= -steepest && sum.constant <= steepest;
+  for (int i = 0; i < sum.terms.size(); ++i)
+    small = small && sum.terms[i].factor >= -steepest && sum.terms[i].factor <= steepest;
+  return small;
+}
+// Made of extents and small numbers alone.
+constexpr bool is_of_extents(const graph& g, node_id e) {
+  if (g.kind(e) == op::extent) return true;
+  if (is_constant(g, e)) return g[e].attribute >= -steepest && g[e].attribute <= steepest;
+  if (!is_elementwise(g.kind(e)) || g.type(e) != element::i64) return false;
+  for (int k = 0; k < g[e].count; ++k)
+    if (!is_of_extents(g, g.arg(e, k))) return false;
+  return true;
+}
+
 // What may be the base: factors of what the bound indices reach, and what their terms are multiplied by.
 constexpr void push_bases(graph& g, const linear& sum, const index_set& bound, flat<node_id>& bases) {
   const auto push = [&](node_id e) {
@@ -80,7 +98,7 @@ constexpr void push_bases(graph& g, const linear& sum, const index_set& bound, f
     if (g.kind(e) != op::mul) return;
     for (int k = 0; k < 2; ++k) {
       const node_id factor = g.arg(e, k);
-      if (g.free[factor].empty() && !may_fail(g, factor)) push(factor);
+      if (is_of_extents(g, factor)) push(factor);
       self(self, factor);
     }
   };
@@ -106,10 +124,11 @@ constexpr node_id as_digits(graph& g, const reduction& r, node_id equality, bool
   linear sum;
   collect(g, g.arg(equality, 0), 1, sum);
   collect(g, g.arg(equality, 1), -1, sum);
+  if (!is_small(sum)) return no_node;
   const index_set bound = bound_set(g, r);
   flat<node_id> bases;
   push_bases(g, sum, bound, bases);
-  for (int i = 0; i < bases.size() && !sum.wrapped; ++i)
+  for (int i = 0; i < bases.size(); ++i)
     for (const bool flipped : {false, true}) {
       const digits d = split_by(g, sum, bound, bases[i], flipped);
       if (d.within == 0 || d.beyond == 0 || is_phase(g, d)) continue;

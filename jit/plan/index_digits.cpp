@@ -48,7 +48,7 @@ node_id whole_quotient(graph& g, node_id high, node_id by) {
   return no_node;
 }
 
-struct index_digits {
+struct divided_index {
   node_id idx = no_node, by = no_node;
 };
 
@@ -61,7 +61,7 @@ bool has_chain(const graph& g, const std::vector<node_id>& bound, node_id idx) {
   });
 }
 
-index_digits digits_in(graph& g, node_id n) {
+divided_index digits_in(graph& g, node_id n) {
   const std::vector<node_id> bound = bound_indices(g, n);
   for (const node_id idx : bound) {
     if (!is_number(g, g.arg(idx, 0), 0) || !g.free[g.arg(idx, 1)].empty() || has_chain(g, bound, idx)) continue;
@@ -70,8 +70,20 @@ index_digits digits_in(graph& g, node_id n) {
   return {};
 }
 
+// The indices of a reduction, of which those whose ranges go by idx are new ones.
+std::vector<node_id> following(graph& g, node_id n, node_id idx, replacement& put) {
+  std::vector<node_id> indices = bound_indices(g, n);
+  for (node_id& each : indices) {
+    if (!ranges_by(g, each, idx)) continue;
+    const node_id own = fresh_index(g, each, put(g.arg(each, 0)), put(g.arg(each, 1)));
+    put.add(each, own);
+    each = own;
+  }
+  return indices;
+}
+
 // The sum over idx up to `high` as one over its digits, by a number that is at least 1.
-node_id over_digits(graph& g, node_id n, const index_digits& d, node_id high) {
+node_id over_digits(graph& g, node_id n, const divided_index& d, node_id high) {
   const node_id zero = integer(g, 0), whole = whole_quotient(g, high, d.by);
   const node_id blocks = whole != no_node ? whole : ceil_quotient(g, high, d.by);
   const node_id major = fresh_index(g, d.idx, zero, blocks);
@@ -91,36 +103,26 @@ node_id over_digits(graph& g, node_id n, const index_digits& d, node_id high) {
   for_each_node(g, g.arg(n, 1), digit);
   for_each_node(g, g.arg(n, 0), digit);
   put.add(d.idx, make(g, op::add, make(g, op::mul, major, d.by), minor));
-  std::vector<node_id> indices;
-  for (const node_id idx : bound_indices(g, n)) {
-    const bool follows = ranges_by(g, idx, d.idx);
-    const node_id own = follows ? fresh_index(g, idx, put(g.arg(idx, 0)), put(g.arg(idx, 1))) : idx;
-    if (follows) put.add(idx, own);
-    indices.push_back(idx == d.idx ? major : own);
-    if (idx == d.idx) indices.push_back(minor);
-  }
+  std::vector<node_id> indices = following(g, n, d.idx, put);
+  indices.insert(std::ranges::find(indices, d.idx) + 1, minor);
+  std::ranges::replace(indices, d.idx, major);
   return reduce(g, monoid_of(g, n), put(g.arg(n, 0)), put(g.arg(n, 1)), indices.data(),
                 static_cast<int>(indices.size()));
 }
 
 // Where the divisor may be 0 or less, the sum as it was is computed instead.
-node_id by_digits(const context& c, stage& s, node_id n, const index_digits& d) {
+node_id by_digits(const context& c, stage& s, node_id n, const divided_index& d) {
   graph& g = c.g;
   const node_id zero = integer(g, 0), one = integer(g, 1), high = g.arg(d.idx, 1);
   const bool whole = whole_quotient(g, high, d.by) != no_node;
   if (known_less_equal(g, one, d.by) || (whole && known_less_equal(g, zero, d.by))) return over_digits(g, n, d, high);
-  if (!has_closed_ranges(g, n)) return n;
+  if (!has_closed_ranges(g, n) || is_number(g, high, 0)) return n;
   const node_id divides = make(g, op::less, zero, d.by);
-  replacement put(g, proofs::kept);
-  std::vector<node_id> indices = bound_indices(g, n);
   const node_id own = fresh_index(g, d.idx, make(g, op::select, divides, high, zero), high);
-  for (node_id& idx : indices) {
-    const bool follows = ranges_by(g, idx, d.idx);
-    const node_id other = idx == d.idx ? own : idx;
-    put.add(idx, follows ? fresh_index(g, idx, with(g, g.arg(idx, 0), d.idx, own), with(g, g.arg(idx, 1), d.idx, own))
-                         : other);
-    idx = put(idx);
-  }
+  replacement put(g, proofs::kept);
+  put.add(d.idx, own);
+  std::vector<node_id> indices = following(g, n, d.idx, put);
+  std::ranges::replace(indices, d.idx, own);
   const node_id sum = intern_reduce(g, monoid::sum, g.type(n), put(g.arg(n, 0)), put(g.arg(n, 1)), indices);
   stage like = s;
   like.vector = no_node;
@@ -134,10 +136,11 @@ node_id by_digits(const context& c, stage& s, node_id n, const index_digits& d) 
 
 bool take_digits(const context& c, stage& s) {
   graph& g = c.g;
-  if (s.where == place::check || s.how != way::map) return false;
+  if (s.where == place::check || s.how != way::map || s.when != no_node) return false;
   for (const node_id n : reductions_in(g, s.body)) {
     if (monoid_of(g, n) != monoid::sum || is_folded_in_order(g, n)) continue;
-    const index_digits d = digits_in(g, n);
+    if (holds(g, g.arg(n, 0), op::reduce)) continue;  // which a scatter stores: once for each of its updates
+    const divided_index d = digits_in(g, n);
     if (d.idx == no_node || solved(g, n) != n) continue;
     const node_id sum = by_digits(c, s, n, d);
     if (sum == n) continue;

@@ -32,7 +32,7 @@ bool has_far_lanes(graph& g, const facts& known, const stage& s);
 bool has_cache_tile(graph& g, const facts& known, const stage& s);
 
 // Are its rows short sums of products, so that a row by itself would wait for each addition, and rows that are unrolled
-// and jammed, in a kernel of its own, would not? Asks no number of a processor family either.
+// and jammed, in a kernel of its own, would not?
 bool has_rows_to_jam(graph& g, const facts& known, const stage& s);
 
 // The index of a stage's results that had better run in lanes although they are far apart in memory, where the fold

@@ -74,16 +74,23 @@ bool read_by_data(const graph& g, const std::vector<node_id>& uses) {
   return false;
 }
 
-// In a window, at places of any two indices, or at a digit of one: each value is read for several.
+// In a window, or at places of any two indices: each value is read for several.
 bool read_by_windows(const graph& g, const std::vector<node_id>& uses) {
-  const auto shared = [&](node_id subscript) {
-    return indices_of(g, g.free[subscript]).size() > 1 ||
-           (!g.free[subscript].empty() && (holds(g, subscript, op::quotient) || holds(g, subscript, op::remainder)));
-  };
   for (const node_id n : uses)
     for (int k = 1; k < g[n].count; ++k)
-      if (shared(g.arg(n, k))) return true;
+      if (indices_of(g, g.free[g.arg(n, k)]).size() > 1) return true;
   return false;
+}
+
+// At a digit of an index, more often than there are values.
+bool read_at_digits(const graph& g, const facts& known, node_id define, const std::vector<node_id>& uses) {
+  const amount values = known.trips(set_of(g, arguments(g, define, 1)));
+  return std::ranges::any_of(uses, [&](node_id n) {
+    bool digit = false;
+    for (int k = 1; k < g[n].count; ++k)
+      digit = digit || holds(g, g.arg(n, k), op::quotient) || holds(g, g.arg(n, k), op::remainder);
+    return digit && known.trips(g.free[n]) >= 2 * values;
+  });
 }
 
 // Does it fold ranges that data names?
@@ -146,10 +153,12 @@ std::vector<stage> stages_of(graph& g, const facts& known) {
     const std::vector<node_id>& uses = last.uses;
     if (d == no_node) break;
     const bool by_data = read_by_data(g, uses), by_windows = read_by_windows(g, uses);
-    if (holds(g, g.arg(d, 0), op::reduce) && (uses.size() > 1 || by_data || by_windows)) {
+    const bool at_digits = read_at_digits(g, known, d, uses);
+    if (holds(g, g.arg(d, 0), op::reduce) && (uses.size() > 1 || by_data || by_windows || at_digits)) {
       stages.push_back(stage_of(g, d));
       stages.back().reasons.push_back(by_data      ? "a reduction read where data says"
                                       : by_windows ? "a reduction read by windows"
+                                      : at_digits  ? "a reduction read at digits of an index"
                                                    : "a reduction read at " + std::to_string(uses.size()) +
                                                          " different places");
       continue;

@@ -106,6 +106,16 @@ TEST(index_digits, of_ranges_that_follow) {
   for (const std::int64_t n : {0, 1, 2, 3, 4, 50}) right({{"row", {n}}}, sums, grad(loss, row));
 }
 
+// Sums in the terms are computed once for each of them, as a scatter does, not for each element that they are in.
+TEST(index_digits, not_of_terms_that_are_folded) {
+  constexpr auto z = tensor<"z", float, 2>;
+  constexpr auto s = define<"s">(i, j) = exp(sum(k, x(i, k) * y(quotient(i, 4_c), k) * z(j, k)));
+  constexpr auto loss = define<"loss">() = sum(over(i, j), s(i, j) * s(i, j));
+  trial test(detail::build_graph<decltype(grad(loss, y))>());
+  test.random("x", {16, 9}).random("y", {4, 9}).random("z", {20, 9}).expect_right();
+  EXPECT_FALSE(has(test.plan_text(), "digits of indices")) << test.plan_text();
+}
+
 // Where what a term is of such an index is stored first, the sum is a scatter already.
 TEST(index_digits, of_a_scatter) {
   constexpr auto n = extent(row, dim<0>);
