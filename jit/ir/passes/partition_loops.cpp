@@ -20,7 +20,7 @@ class partition : loop_middle {
     if (exact_) return loop_.trips >= tuning::partition::least_stripped;
     const int enough = tuning::partition::least_vectors * lanes_;
     if (loop_.trips >= enough) return true;
-    if (!anywhere || lanes_ <= tuning::partition::narrower) return false;
+    if (!anywhere || lanes_ < tuning::partition::narrower * tuning::emit::least_group) return false;
     lanes_ /= tuning::partition::narrower;
     return 2 * loop_.trips >= enough;
   }
