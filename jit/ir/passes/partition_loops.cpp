@@ -11,16 +11,18 @@ namespace {
 class partition : loop_middle {
  public:
   partition(const module& m, kernel& k, const statement& loop, middle& typical)
-      : loop_middle(k, loop, typical), m_(m), lanes_(loop.lanes) {
-    if (!may_begin_anywhere()) return;
-    exact_ = has_slow_lanes();
-    const int few = tuning::partition::least_vectors * lanes_;
-    if (!exact_ && loop.trips < few && 2 * loop.trips >= few && lanes_ > tuning::partition::narrower)
-      lanes_ /= tuning::partition::narrower;
-  }
-  bool may_have_parts() const {
-    const amount least = exact_ ? tuning::partition::least_stripped : tuning::partition::least_vectors * lanes_;
-    return loop_.trips >= least && loop_middle::may_have_parts(least_comparisons());
+      : loop_middle(k, loop, typical), m_(m), lanes_(loop.lanes) {}
+  // Its trips are asked last: calls of one class answer alike.
+  bool may_have_parts() {
+    const bool anywhere = may_begin_anywhere();
+    exact_ = anywhere && has_slow_lanes();
+    if (!loop_middle::may_have_parts(least_comparisons())) return false;
+    if (exact_) return loop_.trips >= tuning::partition::least_stripped;
+    const int enough = tuning::partition::least_vectors * lanes_;
+    if (loop_.trips >= enough) return true;
+    if (!anywhere || lanes_ < tuning::partition::narrower * tuning::emit::least_group) return false;
+    lanes_ /= tuning::partition::narrower;
+    return 2 * loop_.trips >= enough;
   }
 
   struct parts {

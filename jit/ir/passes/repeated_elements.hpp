@@ -35,10 +35,10 @@ class repeated_elements : loop_middle {
 
  private:
   bool find() {
-    const auto low = middle_(loop_.low), high = middle_(loop_.high);
     for (const statement& s : loop_.body)
       if (s.kind == statement_kind::instruct) find(s.id);
-    if (quotient_ == none || has_remainders() || !low || !high || *high - *low < 2 * repeats_ * lanes_) return false;
+    const std::int64_t block = repeats_ * lanes_;
+    if (quotient_ == none || has_remainders() || loop_.trips < static_cast<double>(2 * block)) return false;
     begins_whole_ = get(loop_.low).code == opcode::constant && (get(loop_.low).bits + offset_) % repeats_ == 0;
     return true;
   }

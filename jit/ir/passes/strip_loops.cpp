@@ -43,14 +43,15 @@ class strip : loop_middle {
  private:
   const std::string& name() const { return k_.loop_names[slot_of(loop_.loop)]; }
 
+  // What extents are taken to be is asked only where lanes are divided: a call may have to fix them for that.
   bool find() {
-    const auto low = middle_(loop_.low), high = middle_(loop_.high);
-    if (!low || !high || *high - *low < tuning::partition::least_stripped) return false;
-    size_ = *high - *low;
     std::vector<digits> all;
     for (const statement& s : loop_.body)
       if (s.kind == statement_kind::instruct) add_digit(s.id, all);
     if (all.empty()) return false;
+    const auto low = middle_(loop_.low), high = middle_(loop_.high);
+    if (!low || !high || *high - *low < tuning::partition::least_stripped) return false;
+    size_ = *high - *low;
     const auto most = std::ranges::max_element(all, {}, [](const digits& d) { return d.of.size(); });
     if (all.size() > 1 && size_ <= 2 * most->period) return false;  // few parts, in each of which nothing is divided
     split_ = *most;
@@ -61,9 +62,10 @@ class strip : loop_middle {
     if (i.code != opcode::elementwise || !i.vector || (i.what != op::quotient && i.what != op::remainder)) return;
     auto number = form_of(i.args[0]);
     const auto by = form_of(i.args[1]);
+    if (!number || !by || number->slope != 1 || by->slope != 0) return;
+    if (by->terms.empty() && by->constant < tuning::partition::least_period) return;
     const auto place = middle_(i.args[0]), period = middle_(i.args[1]);
-    if (!number || !by || !place || !period || number->slope != 1 || by->slope != 0) return;
-    if (*period < tuning::partition::least_period) return;
+    if (!place || !period || *period < tuning::partition::least_period) return;
     number->slope = 0;
     const auto same = [&](const digits& d) { return d.offset == *number && d.by == *by; };
     auto found = std::ranges::find_if(all, same);
