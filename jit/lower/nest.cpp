@@ -52,8 +52,9 @@ std::vector<node_id> kernel_lowering::siblings(std::span<const entry> hosts, nod
       return;
     bool ready = true;
     plan::for_each_node(g, q, [&](node_id n) {
-      if (g.kind(n) == op::load && pending.contains(g.arg(n, 0)) && !storage_folded(n, hosts, idx, bound))
-        ready = false;
+      const bool waits = g.kind(n) == op::load && pending.contains(g.arg(n, 0));
+      if (waits && !storage_folded(n, hosts, idx, bound)) ready = false;
+      if (g.kind(n) == op::load && !waits && !is_whole(g.arg(n, 0), place_of(n, s))) ready = false;
       if (g.kind(n) == op::reduce && n != q && !find(n, s, false)) ready = false;
     });
     if (ready) list.push_back(q);

@@ -29,11 +29,11 @@ bool kernel_lowering::is_whole(node_id define, const scope& at) const {
   return true;
 }
 
-// Are the reductions inside n that run outside its loops known already, and is all it reads stored?
+// Are the reductions inside n that run outside its loops known already, and is all it reads stored where it is read?
 bool kernel_lowering::computed_outside(node_id n, scope& at) {
   bool ready = true;
   plan::for_each_node(g, n, [&](node_id q) {
-    if (g.kind(q) == op::load && !is_whole(g.arg(q, 0), at)) ready = false;
+    if (g.kind(q) == op::load && !is_whole(g.arg(q, 0), place_of(q, at))) ready = false;
     if (q != n && g.kind(q) == op::reduce && g.free[q].within(at.bound) && !find(q, at, false)) ready = false;
   });
   return ready;
