@@ -1,5 +1,8 @@
 #include <sheaf/jit/plan/piecewise.hpp>
 
+#include <unordered_set>
+
+
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/subscript_parts.hpp>
@@ -35,9 +38,14 @@ class pieces_of_loads {
   // Outside of what other loads and reductions a subscript has, the innermost first.
   template <class Is>
   node_id node_in(node_id e, const Is& is) const {
-    if (!is_elementwise(g_.kind(e))) return no_node;
+    std::unordered_set<node_id> seen;
+    return node_in(e, is, seen);
+  }
+  template <class Is>
+  node_id node_in(node_id e, const Is& is, std::unordered_set<node_id>& seen) const {
+    if (!is_elementwise(g_.kind(e)) || !seen.insert(e).second) return no_node;
     for (int k = 0; k < g_[e].count; ++k)
-      if (const node_id found = node_in(g_.arg(e, k), is); found != no_node) return found;
+      if (const node_id found = node_in(g_.arg(e, k), is, seen); found != no_node) return found;
     return is(e) ? e : no_node;
   }
   bool is_steady(node_id e) const { return !uses(g_, e, last_); }
