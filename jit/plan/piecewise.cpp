@@ -2,7 +2,6 @@
 
 #include <unordered_set>
 
-
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/subscript_parts.hpp>
