@@ -9,6 +9,7 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/algorithms/stencil/small_windows.hpp>
 #include <sheaf/jit/plan/closed_bounds.hpp>
+#include <sheaf/jit/plan/difference.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -41,16 +42,9 @@ class isolated_result {
     return intern_reduce(g_, monoid_of(g_, n_), g_.type(n_), g_.arg(n_, 0), all, bound_indices(g_, n_));
   }
 
-  // Of what both ends have alike nothing is left.
   bool is_short(node_id low, node_id high) const {
-    linear gap;
-    collect(g_, high, 1, gap);
-    collect(g_, low, -1, gap);
-    if (gap.wrapped) return false;
-    node_id length = integer(g_, gap.constant);
-    for (const linear::term& t : gap.terms)
-      if (t.factor != 0) length = make(g_, op::add, length, make(g_, op::mul, t.node, integer(g_, t.factor)));
-    const node_id most = closed_bounds_of(g_, length).most;
+    const node_id length = difference(g_, high, low);
+    const node_id most = length == no_node ? no_node : closed_bounds_of(g_, length).most;
     const auto longest = most == no_node ? std::nullopt : known_.value(most);
     return longest && *longest * tuning::range_scatter::slices_in_result <= known_.trips(j_);
   }

@@ -41,11 +41,7 @@ class moved_inside {
   node_id sum_of(const std::vector<node_id>& conditions) {
     const element type = g_.type(n_);
     const bool narrow = row(type).bytes < 4 && is_floating(type);
-    index_set at;
-    for (const auto& [e, other] : rows_) at |= g_.free[e], at |= g_.free[other];
-    replacement put(g_, at);
-    put.keep_proofs();
-    for (const auto& [e, other] : rows_) put.add(e, other);
+    replacement put = in_rows(rows_);
     const node_id terms = put(g_.arg(n_, 0)), body = narrow ? cast_to(g_, element::f32, terms) : terms;
     const std::vector<node_id> indices = bound_indices(g_, n_);
     node_id sum = no_node;
@@ -55,6 +51,16 @@ class moved_inside {
       sum = sum == no_node ? one : make(g_, op::add, sum, one);
     }
     return sum == no_node ? identity_of(g_, monoid::sum, type) : cast_to(g_, type, sum);
+  }
+
+  // Not in reductions that bind an index of theirs anew.
+  replacement in_rows(const std::vector<std::pair<node_id, node_id>>& rows) {
+    index_set at;
+    for (const auto& [e, other] : rows) at |= g_.free[e], at |= g_.free[other];
+    replacement put(g_, at);
+    put.keep_proofs();
+    for (const auto& [e, other] : rows) put.add(e, other);
+    return put;
   }
 
   // Where e is a multiple of d, j == e / d says e == j * d, of which an index of e can be solved.
@@ -73,11 +79,7 @@ class moved_inside {
         c = joined;
         list.erase(whole);
         rows_.emplace_back(e, other);
-        index_set at = g_.free[e];
-        at |= g_.free[other];
-        replacement put(g_, at);
-        put.keep_proofs();
-        put.rename(e, other);
+        replacement put = in_rows({{e, other}});
         for (node_id& each : list)
           if (each != joined) each = put(each);
         return true;

@@ -5,6 +5,7 @@
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/algorithms/stencil/small_windows.hpp>
+#include <sheaf/jit/plan/difference.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
@@ -18,18 +19,6 @@ struct target {
   node_id condition = no_node, row = no_node, along = no_node, start = no_node, offset = no_node;
   std::int64_t slope = 0, low = 0, high = 0;
 };
-
-// a - b, term by term.
-node_id difference(graph& g, node_id a, node_id b) {
-  linear sum;
-  collect(g, a, 1, sum);
-  collect(g, b, -1, sum);
-  if (sum.wrapped) return make(g, op::sub, a, b);
-  node_id rest = integer(g, sum.constant);
-  for (const linear::term& each : sum.terms)
-    if (each.factor != 0) rest = make(g, op::add, rest, make(g, op::mul, each.node, integer(g, each.factor)));
-  return rest;
-}
 
 class near_scatter {
  public:
@@ -96,7 +85,7 @@ class near_scatter {
   void tighten(node_id e, op arms, node_id beside, std::int64_t more, std::optional<std::int64_t>& end) {
     if (g.kind(e) == arms) {
       for (int k = 0; k < 2; ++k) tighten(g.arg(e, k), arms, beside, more, end);
-    } else if (const node_id rest = difference(g, e, beside); is_constant(g, rest)) {
+    } else if (const node_id rest = difference(g, e, beside); rest != no_node && is_constant(g, rest)) {
       const std::int64_t at = g[rest].attribute + more;
       end = !end ? at : arms == op::maximum ? std::max(*end, at) : std::min(*end, at);
     }
