@@ -1,6 +1,6 @@
 // Indices of flattened tensors and their digits: sums by key of a digit, gradients of what is read through a quotient
 // and a remainder or through a number that is made of digits, slices of computed ends.
-#include "plan_harness.hpp"
+#include "solved_plans.hpp"
 
 namespace sheaf::test {
 namespace {
@@ -16,21 +16,6 @@ constexpr auto y = tensor<"y", float, 2>;
 constexpr auto row = tensor<"row", double, 1>;
 constexpr auto rows = extent(x, dim<0>);
 constexpr auto columns = extent(x, dim<1>);
-
-// The plan.
-template <class... Y>
-std::string right(std::initializer_list<std::pair<const char*, std::vector<std::int64_t>>> inputs, Y...) {
-  trial test(detail::build_graph<Y...>());
-  for (const auto& [name, extents] : inputs) test.random(name, extents);
-  test.expect_right();
-  return test.plan_text();
-}
-
-bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
-void expect_solved(const std::string& plan) {
-  for (const char* const part : {", scatter\n", "privatised tables", "inverse index"})
-    EXPECT_FALSE(has(plan, part)) << plan;
-}
 
 TEST(index_digits, of_a_key) {
   constexpr auto tens = define<"tens">(k.in(0_c, 7_c)) = sum(i.where(quotient(i, 10_c) % 7_c == k), row(i));

@@ -1,6 +1,6 @@
 // Accesses that are moved inside a tensor: their gradients are solved for the index instead of scattered, and wrapped
 // loads divide nothing, at any size and shift.
-#include "plan_harness.hpp"
+#include "solved_plans.hpp"
 
 namespace sheaf::test {
 namespace {
@@ -12,23 +12,6 @@ constexpr auto x = tensor<"x", float, 2>;
 constexpr auto row = tensor<"row", double, 1>;
 constexpr auto half = tensor<"half", bfloat16, 1>;
 constexpr auto w = tensor<"w", float, 2>;
-
-// The plan.
-template <class... Y>
-std::string right(std::initializer_list<std::pair<const char*, std::vector<std::int64_t>>> inputs, Y...) {
-  trial test(detail::build_graph<Y...>());
-  for (const auto& [name, extents] : inputs) test.random(name, extents);
-  test.expect_right();
-  return test.plan_text();
-}
-
-bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
-
-// A scatter has tables, a list of its updates, or tasks that look for theirs.
-void expect_solved(const std::string& plan) {
-  for (const char* const part : {", scatter\n", "privatised tables", "inverse index"})
-    EXPECT_FALSE(has(plan, part)) << plan;
-}
 
 #define SHEAF_ENERGY(rule)                                                                            \
   constexpr auto a = define<"a">(i, j) = x(i, j) - x.rule(i + 1_c, j);                                \
