@@ -61,9 +61,11 @@ ir::module without_numbers(ir::module code) {
 }
 
 class planner {
+  using covering = shapes::usual_extents::covering;
+
  public:
   planner(const program& p, const planned_for& device, held plans, int most)
-      : p_(p), device_(device), plans_(plans), most_(most), of_class_(p.g), general_(p.g, true), search_(p) {
+      : p_(p), device_(device), plans_(plans), most_(most), of_class_(p.g, covering::usual), general_(p.g, covering::one), search_(p) {
     made.of = &p;
     made.gpu = device.gpu;
   }

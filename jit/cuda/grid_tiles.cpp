@@ -16,7 +16,7 @@ Number number(std::int64_t n) {
   Number made;
   return make(n, made), made;
 }
-shapes::amount applied(op what, const shapes::amount* of) { return plan::applied(what, of); }
+using shapes::applied;
 shapes::interval applied(op what, const shapes::interval* of) {
   return shapes::enclosed(row(what).integer, of[0], of[1], of[2]);
 }
@@ -53,7 +53,7 @@ std::optional<shapes::amount> closed_values::iterations(const ir::statement& loo
   const shapes::amount count = max(*high - *low, 0);
   if (loop.how_loop != ir::loop_kind::vector) return count;
   const shapes::amount vectors[3] = {count + (loop.lanes - 1), loop.lanes, 0};
-  return plan::applied(op::quotient, vectors);
+  return shapes::applied(op::quotient, vectors);
 }
 
 namespace {

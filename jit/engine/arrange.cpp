@@ -88,7 +88,7 @@ std::vector<std::int64_t> narrow_inputs(const graph& g, const call_class& a, con
     const auto of_input = [&](const plan::update& u) { return u.input == static_cast<int>(i); };
     const bool updated = std::ranges::any_of(a.updates, of_input);
     const bool as_one = r.any && r.whole && !r.in_ranges && (folded || (r.written && !updated));
-    if (extents.size() < 2 || !a.dense_inputs[i] || !as_one) continue;
+    if (extents.size() < 2 || !a.dense_inputs[i] || !as_one || !extents.back().may_be_fixed()) continue;
     const shapes::amount last = extents.back().certain();
     const std::int64_t most = folded ? most_columns : tuning::transposed::few;  // as many are interleaved
     if (last >= static_cast<double>(r.least) && last <= most && extents[extents.size() - 2] >= least_rows)

@@ -20,7 +20,7 @@ std::int64_t most_places(graph& g, const plan::facts& known, node_id idx) {
   if (first && end) {
     const plan::amount size = *end - *first;
     if (size.record() == nullptr) return size.whole();
-    const bool fits = size <= compacted::most_places && size.certain() <= compacted::most_places;
+    const bool fits = size <= compacted::most_places && size.is_at_most(compacted::most_places);
     return fits && size >= compacted::least_places ? compacted::most_places : 0;
   }
   for (int k = 0; k < 2 && g.kind(high) == op::minimum; ++k) {

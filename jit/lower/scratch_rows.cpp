@@ -198,7 +198,7 @@ ir::value kernel_lowering::place_in_scratch_row(scope& loop, node_id lane) {
 // Its buffer; -1 where there is no room.
 std::int32_t kernel_lowering::scratch_row_of(node_id n, node_id lane) {
   if (const auto found = scratch_rows.buffers.find(n); found != scratch_rows.buffers.end()) return found->second;
-  std::int64_t elements = scratch_rows.elements;
+  std::int64_t elements = scratch_rows.elements, counted = 0;
   if (scratch_rows.rows != no_node) {
     elements = scratch_rows.lanes * static_cast<std::int64_t>(tuning::short_rows::longest_of_functions);
   } else if (scratch_rows.of_slice.empty()) {
@@ -206,11 +206,13 @@ std::int32_t kernel_lowering::scratch_row_of(node_id n, node_id lane) {
     if (!low || !high) return -1;  // a row of data's, beside those that scratch rows were looked for
     const plan::amount size = *high - *low;
     const bool of_class = size.is_of_class();
-    if ((size * 4).certain() > most_bytes) return -1;
-    if (of_class) elements = class_elements;
+    if (!(size * 4).is_at_most(most_bytes)) return -1;
+    if (of_class && known.call().gpu) elements = class_elements;
+    if (of_class && !known.call().gpu) elements = static_cast<std::int64_t>(most_bytes) / 4, counted = class_elements;
     while (elements < size.certain()) elements *= of_class ? 4 : 2;
   }
-  const std::int64_t bytes = elements * row(g.type(n)).bytes;
+  // Most rows of a class take a part of its buffer.
+  const std::int64_t bytes = (counted != 0 ? counted : elements) * row(g.type(n)).bytes;
   if (scratch_rows.of_slice.empty() && scratch_rows.bytes + bytes > all_bytes) return -1;
   scratch_rows.bytes += bytes;
   const std::string what = g.kind(n) == op::load ? "a load" : sheaf::row(g.kind(n)).name;

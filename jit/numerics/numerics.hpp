@@ -81,11 +81,12 @@ inline constexpr double enough_tasks = 16;
 
 // ---- Classes of extents: a plan for a class is made for the usual extents of it (shapes/usual_extents.hpp)
 namespace classes {
-inline constexpr std::int64_t narrow_row = 32, row = 97, long_row = 8193, few = 16, many = 65536;  // elements: from
+inline constexpr std::int64_t narrow_row = 32, row = 97, long_row = 8193, few = 16, many = 16385;  // elements: from
 inline constexpr std::int64_t usual_short = 16, usual_narrow = 64, usual_row = 1024, usual_long_row = 32768;
 inline constexpr std::int64_t usual_list = 16384, usual_long_list = 1 << 22;
-inline constexpr std::int64_t usual_few = 8, usual_rows = 8192, usual_many = 1 << 20;
+inline constexpr std::int64_t usual_few = 8, usual_rows = 8192, usual_many = 1 << 20, usual_any = 65536;
 inline constexpr std::int64_t usual_unread = 1 << 18;
+inline constexpr std::int64_t any = std::int64_t{1} << 60;  // the largest of classes without another limit
 }  // namespace classes
 
 // ---- A long reduction in blocks

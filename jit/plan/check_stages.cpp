@@ -137,11 +137,11 @@ std::vector<node_id> others_around(const graph& g, const evaluated_load& of, nod
 // nothing to be read at all.
 node_id with_elements(graph& g, const evaluated_load& of, const subscript& s) {
   node_id all = truth(g, true);
-  for (const node_id idx : others_around(g, of, s.e))
-    all = conjunction(g, all, make(g, op::less, g.arg(idx, 0), g.arg(idx, 1)));
-  if (is_true(g, all)) return all;
+  for (const node_id idx : others_around(g, of, s.e)) all = conjunction(g, all, has_elements(g, idx));
+  if (is_true(g, all)) return of.when;
   all = without_definitions(g, all);
-  return of.inner ? make(g, op::logical_or, make(g, op::less_equal, s.high, s.low), all) : all;
+  if (of.inner) all = make(g, op::logical_or, make(g, op::less_equal, s.high, s.low), all);
+  return conjunction(g, of.when, all);
 }
 
 }  // namespace
@@ -155,7 +155,7 @@ std::vector<node_id> nodes_of(const std::vector<evaluated_load>& list) {
 
 std::vector<int> waiting_subscripts(graph& g, const evaluated_load& of) {
   std::vector<int> list;
-  if (others_around(g, of, of.load).empty()) return list;
+  if (others_around(g, of, of.load).empty() && is_true(g, of.when)) return list;
   for (int d = 0; d + 1 < g[of.load].count; ++d) {
     const subscript s(g, of.load, d);
     if (!is_uniform(g, s.e) && !is_true(g, s.inside(g))) list.push_back(d);

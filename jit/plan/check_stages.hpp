@@ -13,6 +13,7 @@ struct evaluated_load {
   node_id load = no_node;
   std::vector<node_id> around;  // the loops that data may leave empty
   bool inner = false;           // it depends on indices that are bound in these
+  node_id when = no_node;       // of extents, that the plan doesn't ask (facts::irregular)
 
   bool operator==(const evaluated_load&) const = default;
 };

@@ -1,6 +1,7 @@
 #include <sheaf/jit/plan/checks.hpp>
 
 #include <algorithm>
+#include <set>
 
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/check_stages.hpp>
@@ -50,8 +51,15 @@ class unproven_loads {
 // find_violations asks about.
 class unconditional_loads {
  public:
-  unconditional_loads(const asked_loads& outside, unproven_loads& unproven, std::vector<evaluated_load>& found)
-      : g_(outside.g), known_(outside.known), outside_(outside), unproven_(unproven), found_(found) {}
+  // when: what extents must be for any of them.
+  unconditional_loads(const asked_loads& outside, unproven_loads& unproven, std::vector<evaluated_load>& found,
+                      node_id when)
+      : g_(outside.g),
+        known_(outside.known),
+        outside_(outside),
+        unproven_(unproven),
+        found_(found),
+        around_{.when = when} {}
   void operator()(node_id n) {
     if (!is_new(seen_[n])) return;
     const op kind = g_.kind(n);
@@ -66,18 +74,24 @@ class unconditional_loads {
 
  private:
   using loops = std::vector<node_id>;
+  // Where something stands: in loops that data may leave empty, and where extents leave none empty.
+  struct place {
+    loops in = {};
+    node_id when;
+  };
 
   // Who is evaluated in some loops is evaluated in more.
-  bool is_new(std::vector<loops>& before) {
-    const auto is_part = [&](const loops& other) {
-      return std::ranges::all_of(other, [&](node_id idx) { return std::ranges::find(around_, idx) != around_.end(); });
+  bool is_new(std::vector<place>& before) {
+    const auto is_part = [&](const place& other) {
+      const auto is_around = [&](node_id idx) { return std::ranges::find(around_.in, idx) != around_.in.end(); };
+      return (other.when == around_.when || is_true(g_, other.when)) && std::ranges::all_of(other.in, is_around);
     };
     if (std::ranges::any_of(before, is_part)) return false;
     before.push_back(around_);
     return true;
   }
   void add(node_id n) {
-    evaluated_load e{n, around_, g_.free[n].meets(inner_)};
+    evaluated_load e{n, around_.in, g_.free[n].meets(inner_), around_.when};
     if (std::ranges::find(found_, e) == found_.end()) found_.push_back(std::move(e));
   }
   // By data: what stands in a window that numbers or indices alone cut to nothing is checked all the same.
@@ -112,11 +126,13 @@ class unconditional_loads {
   // Walks what is evaluated in some of a reduction's loops.
   template <class Walk>
   void within(node_id n, std::span<const node_id> entered, const Walk& walk) {
-    const loops around = around_;
+    const place around = around_;
     const index_set inner = inner_;
-    for (const node_id idx : entered)
-      if (may_be_empty(idx)) around_.push_back(idx);
-    if (!around_.empty()) inner_ |= set_of(g_, bound_indices(g_, n));
+    for (const node_id idx : entered) {
+      if (may_be_empty(idx)) around_.in.push_back(idx);
+      around_.when = when_run(g_, known_, {&idx, 1}, around_.when);
+    }
+    if (!around_.in.empty()) inner_ |= set_of(g_, bound_indices(g_, n));
     walk();
     around_ = around;
     inner_ = inner;
@@ -127,9 +143,9 @@ class unconditional_loads {
   const asked_loads& outside_;
   unproven_loads& unproven_;
   std::vector<evaluated_load>& found_;
-  loops around_;     // that data may leave empty
-  index_set inner_;  // bound by what is in them
-  std::unordered_map<node_id, std::vector<loops>> seen_;
+  place around_;
+  index_set inner_;  // bound by what is in loops that data may leave empty
+  std::unordered_map<node_id, std::vector<place>> seen_;
 };
 
 // By stage, its body as the program wrote it: a sum that is stored for a comparison's sake stands behind the conditions
@@ -143,28 +159,49 @@ std::vector<node_id> written_bodies(graph& g, const std::vector<stage>& stages) 
   return list;
 }
 
-// By stage: is anything of it evaluated? What is read in empty loops alone is not.
-std::vector<bool> evaluated(const graph& g, const facts& known, const std::vector<stage>& stages,
-                            const std::vector<node_id>& bodies, unproven_loads& unproven) {
-  std::vector<bool> list(stages.size(), false);
-  std::unordered_set<node_id> read, seen;
-  const auto walk = [&](auto&& self, node_id n) -> void {
-    if (!seen.insert(n).second || g.kind(n) == op::extent) return;
-    if (g.kind(n) == op::reduce && unproven.in(n))
-      for (const node_id idx : bound_indices(g, n))
-        if (is_empty(known, idx)) return;
-    if (g.kind(n) == op::load) read.insert(g.arg(n, 0));
-    for (int k = g.kind(n) == op::load ? 1 : 0; k < g[n].count; ++k) self(self, g.arg(n, k));
-  };
-  for (std::size_t i = stages.size(); i-- > 0;) {  // readers first
-    const stage& s = stages[i];
-    const auto empty = [&](node_id idx) { return is_empty(known, idx); };
-    list[i] = s.where == place::output || read.contains(s.define);
-    if (list[i] && unproven.in(bodies[i])) list[i] = std::ranges::none_of(s.indices, empty);
-    if (list[i]) walk(walk, bodies[i]);
+// Is anything of a stage evaluated? What is read in empty loops alone is not.
+class evaluated_stages {
+ public:
+  evaluated_stages(graph& g, const facts& known, unproven_loads& unproven)
+      : g_(g), known_(known), unproven_(unproven) {}
+
+  // By stage, what extents must be; no_node: it is not.
+  std::vector<node_id> operator()(const std::vector<stage>& stages, const std::vector<node_id>& bodies) {
+    std::vector<node_id> list(stages.size(), no_node);
+    for (std::size_t i = stages.size(); i-- > 0;) {  // readers first
+      const stage& s = stages[i];
+      const auto read = read_.find(s.define);
+      list[i] = s.where == place::output ? truth(g_, true) : read != read_.end() ? read->second : no_node;
+      if (list[i] != no_node && unproven_.in(bodies[i])) list[i] = inside(s.indices, list[i]);
+      if (list[i] != no_node) walk(bodies[i], list[i]);
+    }
+    return list;
   }
-  return list;
-}
+
+ private:
+  node_id inside(const std::vector<node_id>& loops, node_id when) {
+    const auto empty = [&](node_id idx) { return is_empty(known_, idx); };
+    return std::ranges::any_of(loops, empty) ? no_node : when_run(g_, known_, loops, when);
+  }
+  void walk(node_id n, node_id when) {
+    if (g_.kind(n) == op::extent || !seen_.emplace(n, when).second) return;
+    if (g_.kind(n) == op::reduce && unproven_.in(n)) when = inside(bound_indices(g_, n), when);
+    if (when == no_node) return;
+    if (g_.kind(n) == op::load) read(g_.arg(n, 0), when);
+    for (int k = g_.kind(n) == op::load ? 1 : 0; k < g_[n].count; ++k) walk(g_.arg(n, k), when);
+  }
+  void read(node_id tensor, node_id when) {
+    const auto [at, first] = read_.try_emplace(tensor, when);
+    if (first || is_true(g_, at->second)) return;
+    at->second = is_true(g_, when) ? when : make(g_, op::logical_or, at->second, when);
+  }
+
+  graph& g_;
+  const facts& known_;
+  unproven_loads& unproven_;
+  std::unordered_map<node_id, node_id> read_;  // by definition, what extents must be for one who reads it
+  std::set<std::pair<node_id, node_id>> seen_;
+};
 
 // What is evaluated of the program.
 struct evaluated_loads {
@@ -178,26 +215,28 @@ struct evaluated_loads {
   void find(node_id body, std::span<const node_id> indices) {
     if (!outside.dimensions.empty()) find_violations(outside, body, indices, violations);
   }
-  void unconditional(node_id n, std::vector<evaluated_load>& found) {
-    unconditional_loads(outside, unproven, found)(n);
+  void unconditional(node_id n, std::vector<evaluated_load>& found, node_id when) {
+    unconditional_loads(outside, unproven, found, when)(n);
   }
 
-  void add(const stage& s, node_id body, bool reached) {
-    unconditional_loads collect(outside, unproven, loads);
-    if (reached) collect(body);
+  // when: it is evaluated; no_node: it is not.
+  void add(const stage& s, node_id body, node_id when) {
+    if (when != no_node) unconditional(body, loads, when);
+    unconditional_loads collect(outside, unproven, loads, truth(g, true));
     for (const node_id idx : s.indices) collect(idx);
     if (s.where == place::output) find(body, s.indices);
   }
 
   // What a differentiated definition reads, also where the gradients alone are computed and read less: a bad subscript
   // would just not meet any row there.
-  void add_differentiated(node_id definition) {
+  void add_differentiated(node_id definition, node_id when) {
     std::vector<evaluated_load> own;
     if (!unproven.in(definition)) return;
-    if (std::ranges::any_of(arguments(g, definition, 1), [&](node_id idx) { return is_empty(known, idx); })) return;
-    unconditional(g.arg(definition, 0), own);
+    const std::vector<node_id> indices = arguments(g, definition, 1);
+    if (std::ranges::any_of(indices, [&](node_id idx) { return is_empty(known, idx); })) return;
+    unconditional(g.arg(definition, 0), own, when_run(g, known, indices, when));
     for (evaluated_load& e : own) {
-      if (g.kind(g.arg(e.load, 0)) == op::define) add_differentiated(g.arg(e.load, 0));
+      if (g.kind(g.arg(e.load, 0)) == op::define) add_differentiated(g.arg(e.load, 0), e.when);
       if (std::ranges::find(loads, e) == loads.end()) loads.push_back(std::move(e));
     }
   }
@@ -227,7 +266,7 @@ void prove(graph& g, const std::vector<evaluated_load>& loads, std::vector<stage
       if (e.load != n) continue;
       const std::vector<int> list = waiting_subscripts(g, e);
       anyway = anyway || list.empty();
-      inner = inner || e.inner;
+      inner = inner || (e.inner && is_true(g, e.when));
       waiting.insert(waiting.end(), list.begin(), list.end());
     }
     if (anyway || inner) inside.push_back(n);
@@ -252,16 +291,16 @@ void prove(graph& g, const std::vector<evaluated_load>& loads, std::vector<stage
 void add_checks(graph& g, const facts& known, std::vector<stage>& stages, program_plan& plan) {
   evaluated_loads all{g, known};
   const std::vector<node_id> bodies = written_bodies(g, stages);
-  const std::vector<bool> reached = evaluated(g, known, stages, bodies, all.unproven);
-  for (std::size_t i = 0; i < stages.size(); ++i) all.add(stages[i], bodies[i], reached[i]);
+  const auto evaluated = evaluated_stages(g, known, all.unproven)(stages, bodies);
+  for (std::size_t i = 0; i < stages.size(); ++i) all.add(stages[i], bodies[i], evaluated[i]);
   for (const node_id y : g.differentiated) {
-    all.add_differentiated(y);
+    all.add_differentiated(y, truth(g, true));
     all.find(g.arg(y, 0), arguments(g, y, 1));
   }
   check_stages checks{g, known, plan};
   std::vector<evaluated_load> asked;
   for (const demand& d : g.demands) {
-    all.unconditional(d.wrong, asked);
+    all.unconditional(d.wrong, asked, truth(g, true));
     all.find(d.wrong, {});
   }
   for (const evaluated_load& e : asked) checks.add_load(e);

@@ -64,7 +64,8 @@ class widening {
   node_id widened(node_id n) {
     const node_id body = g_.arg(n, 0), idx = g_.arg(n, 2);
     const auto low = known_.value(g_.arg(idx, 0)), high = known_.value(g_.arg(idx, 1));
-    const bool some = g_[n].count == 3 && low && high && low->certain() < *high && is_true(g_, g_.arg(n, 1));
+    const bool asked = low && high && !low->is_open() && !high->is_open();
+    const bool some = g_[n].count == 3 && asked && low->certain() < *high && is_true(g_, g_.arg(n, 1));
     for (int k = 0; some && g_.kind(body) == op::mul && k < 2; ++k) {
       const node_id c = g_.arg(body, k);
       if (g_.free[c].has(g_.ordinal(idx)) || !waits_for_row(c, idx)) continue;

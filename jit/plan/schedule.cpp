@@ -180,7 +180,7 @@ bool has_few_places(graph& g, const facts& known, stage& s, bool planes) {
   if (!is_number(g, g.arg(within, 0), 0)) return false;
   if (is_constant(g, count)) return g[count].attribute >= 2 && g[count].attribute <= few;
   const amount trips = known.trips(within);
-  if (!planes || !is_closed(g, within) || trips >= wide) return false;
+  if (!planes || !is_closed(g, within) || trips >= wide || !trips.may_be_fixed()) return false;
   if (!all_of({{trips.certain(), 2}, {few, trips.certain()}})) return true;
   // The stage's own index, of so many places: its definition and what reads it keep theirs.
   replacement put(g, proofs::kept);

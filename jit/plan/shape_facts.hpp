@@ -11,7 +11,7 @@
 #include <sheaf/dsl/graph/graph.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/options.hpp>
-#include <sheaf/jit/shapes/decisions.hpp>
+#include <sheaf/jit/shapes/closed_numbers.hpp>
 #include <sheaf/jit/target/target.hpp>
 #include <sheaf/jit/target/vectors.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
@@ -32,9 +32,6 @@ inline std::vector<std::int64_t> numbers(const std::vector<amount>& amounts) {
   return list;
 }
 inline std::string count_text(const amount& x) { return std::to_string(static_cast<long long>(x.estimate())); }
-
-// What an operation on integers gives; of: three, of which it takes as many as it has.
-amount applied(op kind, const amount* of);
 
 struct tensor_facts {
   std::vector<amount> extents;
@@ -67,7 +64,7 @@ struct call_facts {
 
 class facts {
  public:
-  enum class point : std::uint8_t { low, middle, high };  // of the range of an index
+  using point = shapes::point;
   facts(const graph& g, call_facts call) : g_(g), call_(std::move(call)) {}
 
   // An integer expression of constants and extents; nothing where it has free indices or reads data.
@@ -103,6 +100,9 @@ class facts {
 
   const graph& g() const { return g_; }
   const call_facts& call() const { return call_; }
+  // Is the plan for a class of irregular calls (shapes/usual_extents.hpp)? Then extents are not asked for what may be
+  // asked when the kernel runs.
+  bool irregular() const;
 
  private:
   std::optional<amount> number(node_id n, point at = point::low) const;

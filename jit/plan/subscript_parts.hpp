@@ -56,8 +56,8 @@ inline int periods_of(graph& g, node_id idx, node_id by, const facts* known) {
   if (known == nullptr || !is_constant(g, by) || !is_closed(g, idx)) return 0;
   const double period = static_cast<double>(g[by].attribute);
   if (period < tuning::scatter::least_period) return 0;
-  const amount trips = known->trips(idx).certain();
-  return trips <= period ? 1 : trips <= 2 * period ? 2 : 0;
+  const amount trips = known->trips(idx);
+  return trips.is_at_most(period) ? 1 : trips.is_at_most(2 * period) ? 2 : 0;
 }
 
 // The remainder e of shift + (i - low), of an index that has no more places than the divisor: that sum with the shift's

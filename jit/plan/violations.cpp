@@ -10,19 +10,32 @@ namespace sheaf::inline v0_1::plan {
 bool is_empty(const facts& known, node_id idx) {
   const graph& g = known.g();
   const auto low = known.value(g.arg(idx, 0)), high = known.value(g.arg(idx, 1));
-  return low && high && high->certain() <= *low;
+  return low && high && !is_open(*low, *high) && high->certain() <= *low;
+}
+bool is_open(const facts& known, node_id idx) {
+  const graph& g = known.g();
+  const auto low = known.value(g.arg(idx, 0)), high = known.value(g.arg(idx, 1));
+  return low && high && is_open(*low, *high);
+}
+node_id has_elements(graph& g, node_id idx) { return make(g, op::less, g.arg(idx, 0), g.arg(idx, 1)); }
+node_id when_run(graph& g, const facts& known, std::span<const node_id> loops, node_id when) {
+  for (const node_id idx : loops)
+    if (is_open(known, idx)) when = conjunction(g, when, has_elements(g, idx));
+  return when;
 }
 
 asked_loads outside_loads(graph& g, const facts& known) {
   asked_loads asked{g, known};
   const node_id count = g.size();
   for (node_id n = 0; n < count; ++n)
-    for (int d = 0; g.kind(n) == op::load && d + 1 < g[n].count && !asked.has(n); ++d) {
+    for (int d = 0; g.kind(n) == op::load && d + 1 < g[n].count; ++d) {
       const node_id tensor = g.arg(n, 0), e = g.arg(n, 1 + d);
       if (!is_uniform(g, e)) continue;
       const auto at = known.value(e), low = known.value(low_of(g, tensor, d)),
                  high = known.value(high_of(g, tensor, d));
-      if (at && low && high && (at->certain() < *low || at->certain() >= *high)) asked.dimensions[n] = {d};
+      if (!at || !low || !high) continue;
+      const bool open = is_open(*at, *low) || is_open(*at, *high);
+      if (open ? !is_inside(g, n) : at->certain() < *low || at->certain() >= *high) asked.dimensions[n].push_back(d);
     }
   return asked;
 }
@@ -64,8 +77,7 @@ class path_walk {
     if (kind == op::reduce) return reduction(n, loops, where);
     for (int k = kind == op::load ? 1 : 0; k < g_[n].count; ++k) (*this)(g_.arg(n, k), loops, where);
     if (kind == op::load && asked_.has(n))
-      for (const int d : asked_.dimensions.at(n))
-        found_.push_back({.load = n, .dimension = d, .loops = loops, .where = where});
+      for (const int d : asked_.dimensions.at(n)) add(n, d, loops, where);
     if (kind == op::load && g_.kind(g_.arg(n, 0)) == op::define) definition(g_.arg(n, 0), loops, where);
   }
 
@@ -98,6 +110,17 @@ class path_walk {
     return true;
   }
 
+  // Of an irregular call a plan doesn't know whether a subscript without data is outside.
+  void add(node_id n, int d, std::vector<node_id> loops, node_id where) {
+    const node_id tensor = g_.arg(n, 0), e = g_.arg(n, 1 + d);
+    if (known_.irregular() && is_uniform(g_, e)) {
+      read_anyway(loops, where);
+      const node_id inside = range_condition(g_, e, low_of(g_, tensor, d), high_of(g_, tensor, d));
+      where = conjunction(g_, where, make(g_, op::logical_not, inside));
+    }
+    found_.push_back({.load = n, .dimension = d, .loops = loops, .where = where});
+  }
+
   bool enters(node_id idx, std::vector<node_id>& loops) const {
     const auto same = [&](node_id other) { return g_.ordinal(other) == g_.ordinal(idx); };
     if (is_empty(known_, idx) || std::ranges::any_of(loops, same)) return false;
@@ -107,19 +130,28 @@ class path_walk {
 
   // It is computed as a whole as soon as one element is read.
   void definition(node_id define, std::vector<node_id> loops, node_id where) {
-    const auto runs = [&](node_id idx) {
-      const auto low = known_.value(g_.arg(idx, 0)), high = known_.value(g_.arg(idx, 1));
-      return low && high && low->certain() < *high;
-    };
-    if (is_true(g_, where) && std::ranges::all_of(loops, runs)) loops.clear();
+    read_anyway(loops, where);
     for (int d = 0; d < tensor_rank(g_, define); ++d)
       if (!enters(g_.arg(define, 1 + d), loops)) return;
     (*this)(g_.arg(define, 0), loops, where);
   }
+  // Where neither data nor an index decides, a condition says all of the loops.
+  void read_anyway(std::vector<node_id>& loops, node_id& where) {
+    const bool anyway = known_.irregular() ? is_uniform(g_, where) : is_true(g_, where);
+    if (!anyway || !std::ranges::all_of(loops, [&](node_id idx) { return runs(idx); })) return;
+    where = when_run(g_, known_, loops, where);
+    loops.clear();
+  }
+  // Or is that not asked?
+  bool runs(node_id idx) const {
+    const auto low = known_.value(g_.arg(idx, 0)), high = known_.value(g_.arg(idx, 1));
+    return low && high && (is_open(*low, *high) || low->certain() < *high);
+  }
 
   // What is evaluated only where c holds.
   void behind(node_id c, node_id n, const std::vector<node_id>& loops, node_id where) {
-    if (known_.value(c).value_or(1).certain() != 0) (*this)(n, loops, conjunction(g_, where, c));
+    const amount holds = known_.value(c).value_or(1);
+    if (holds.is_open() || holds.certain() != 0) (*this)(n, loops, conjunction(g_, where, c));
   }
 
   void reduction(node_id n, std::vector<node_id> loops, node_id where) {

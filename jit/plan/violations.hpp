@@ -13,6 +13,11 @@ namespace sheaf::inline v0_1::plan {
 
 // Has the index no value for this call's extents? Then nothing within its loop is evaluated.
 bool is_empty(const facts& known, node_id idx);
+// Is that not asked when the plan is made?
+bool is_open(const facts& known, node_id idx);
+node_id has_elements(graph& g, node_id idx);
+// A condition, and that those of the loops have elements of which that is not asked.
+node_id when_run(graph& g, const facts& known, std::span<const node_id> loops, node_id when);
 
 // Loads to be found where they are evaluated, each with the subscripts that are asked about.
 struct asked_loads {

@@ -49,9 +49,15 @@ class amount {
   double usual() const { return usual_; }
   // Is it another number in other calls that a plan for a class is for?
   bool is_of_class() const;
+  // Is it of a class of irregular calls? Then a plan does without asking what it is.
+  bool is_open() const;
   // To stand in a plan or in a kernel's text that is right, if slower, for any other: of a class that which stands for
   // it, else fixed.
   std::int64_t typical() const;
+  // May it stand in a plan as `certain().whole()`, which is for calls alone that have it? Not of a class of few sizes.
+  bool may_be_fixed() const;
+  // Is it for all calls that the plan is for? Of a class of few sizes the largest that it has are asked.
+  bool is_at_most(double limit) const;
   // The same number, for comparisons that a plan is wrong without: of the size of a buffer, of a range that must not be
   // empty. Each may split a class.
   amount certain() const {
@@ -121,6 +127,7 @@ class amount {
 };
 
 amount applied(integer_function f, const amount& a, const amount& b, const amount& c);
+inline bool is_open(const amount& a, const amount& b) { return a.is_open() || b.is_open(); }
 
 // Is each at least as large as its limit, or larger where it is asked for more? One decision, however many there are:
 // which of them fails splits no class.

@@ -19,6 +19,11 @@ double amount::fixed() const {
   return value_;
 }
 bool amount::is_of_class() const { return record_ != nullptr && !record_->exact(); }
+bool amount::is_open() const { return record_ != nullptr && record_->irregular(); }
+bool amount::may_be_fixed() const { return record_ == nullptr || !record_->is_bounded(); }
+bool amount::is_at_most(double limit) const {
+  return may_be_fixed() ? certain() <= limit : record_->most(*this) <= limit;
+}
 std::int64_t amount::typical() const {
   return is_of_class() ? static_cast<std::int64_t>(usual_) : whole();
 }

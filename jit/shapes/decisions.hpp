@@ -43,6 +43,16 @@ class decisions {
   // usual: what stands for it, in a plan for a class.
   amount extent(int place, std::int64_t value, std::int64_t usual);
   bool exact() const { return exact_; }
+  // Is the class one of irregular calls (usual_extents.hpp), of which a plan asks nothing that it could do without?
+  bool irregular() const { return irregular_; }
+  void be_irregular() { irregular_ = true; }
+  // Of a class whose sizes are few: plans ask nothing more of calls than which class they are of. most: the largest
+  // extents that it has, by place.
+  void bound_by(std::vector<std::int64_t> most) { most_ = std::move(most); }
+  bool is_bounded() const { return !most_.empty(); }
+  double most(const amount& a) const {
+    return enclosed({&a, 1}, std::vector<std::int64_t>(most_.size()), most_)[0].high;
+  }
   amount of_integers(integer_function f, const amount& a, const amount& b, const amount& c);
   amount combined(rule how, double value, double usual, const amount& a, const amount& b);
   void decided(bool less, const amount& a, const amount& b, bool outcome);
@@ -95,6 +105,8 @@ class decisions {
   std::string text(formula_id f, std::span<const std::string> names) const;
 
   const bool exact_;
+  bool irregular_ = false;
+  std::vector<std::int64_t> most_;
   std::vector<integer_function> functions_;
   std::vector<step> steps_;
   std::vector<decision> decisions_;

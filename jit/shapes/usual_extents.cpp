@@ -4,6 +4,7 @@
 #include <bit>
 
 #include <sheaf/jit/numerics/numerics.hpp>
+#include <sheaf/jit/shapes/closed_numbers.hpp>
 #include <sheaf/jit/shapes/joined_extents.hpp>
 
 namespace sheaf::inline v0_1::shapes {
@@ -28,9 +29,10 @@ std::vector<amount> exactly(std::span<const std::int64_t> extents, decisions& re
 
 }  // namespace
 
-usual_extents::usual_extents(const graph& g, bool general)
+usual_extents::usual_extents(const graph& g, covering by)
     : g_(g),
-      general_(general),
+      general_(by == covering::one),
+      few_(by == covering::few),
       roles_(static_cast<std::size_t>(g.static_extents.size()), role::unread),
       stated_(roles_.size()),
       beside_(roles_.size(), 1) {
@@ -63,6 +65,7 @@ usual_extents::usual_extents(const graph& g, bool general)
       for_rows(i, [&](std::size_t place) { ++rows, among = among || size_at(place) == size_at(k); });
       if (among) beside_[k] = std::max(beside_[k], rows);
     }
+  note_order();
 }
 
 template <class F>
@@ -73,53 +76,94 @@ void usual_extents::for_rows(int input, const F& f) const {
   }
 }
 
-// Asked one by one: a comparison of their maximum would take all of them in.
-bool usual_extents::are_many_rows(std::span<const amount> extents) const {
+// Of the dimensions that are rows. Asked one by one: a comparison of their maximum would take all of them in.
+bool usual_extents::is_each_below(std::int64_t limit, std::span<const amount> extents,
+                                  std::vector<std::int64_t>& most) const {
   for (std::size_t k = 0; k < extents.size(); ++k)
-    if (roles_[k] == role::rows && extents[k] >= classes::many) return true;
-  return false;
-}
-// Of those each has to be shared by tasks.
-bool usual_extents::are_few_long_rows(std::span<const amount> extents, const amount& along) const {
-  amount least = along - classes::long_row;
+    if (roles_[k] == role::rows && extents[k] >= limit) return false;
   for (std::size_t k = 0; k < extents.size(); ++k)
-    if (roles_[k] == role::rows) least = min(least, classes::few - 1 - extents[k]);
-  return least.certain() >= 0;
+    if (roles_[k] == role::rows) most[k] = limit - 1;
+  return true;
 }
 
-// Then little is computed, and what a plan is wrong without makes kernels of its own. Asked of each by itself: where no
-// call may be of a class, boxes of extents show it.
-bool usual_extents::are_any_empty(std::span<const amount> extents) const {
-  for (std::size_t k = 0; k < extents.size(); ++k)
-    if (roles_[k] != role::unread && extents[k].certain() < 1) return true;
-  return false;
-}
-
-usual_extents::sizes usual_extents::sizes_of(std::span<const amount> extents) const {
-  sizes u;
-  if (general_ || are_any_empty(extents)) {
-    const bool table = std::ranges::find(roles_, role::along) != roles_.end();
-    return {table ? classes::usual_row : classes::usual_list, classes::usual_row, classes::usual_rows};
+// Notes the order of the ends of ranges, and of subscripts that are one number for a call.
+void usual_extents::note_order() {
+  std::vector<bool> seen(static_cast<std::size_t>(g_.size()), false);
+  std::vector<node_id> open(g_.outputs.begin(), g_.outputs.end());
+  const auto note = [&](const ordered& pair) {
+    if (std::ranges::find(ordered_, pair) == ordered_.end()) ordered_.push_back(pair);
+  };
+  while (!open.empty()) {
+    const node_id n = open.back();
+    open.pop_back();
+    if (n == no_node || seen[static_cast<std::size_t>(n)] || g_.kind(n) == op::extent) continue;
+    seen[static_cast<std::size_t>(n)] = true;
+    for (int k = 0; k < g_[n].count; ++k) open.push_back(g_.arg(n, k));
+    if (g_.kind(n) == op::index && !is_unbound(g_, n)) note({g_.arg(n, 0), g_.arg(n, 1), 0});
+    for (int d = 0; g_.kind(n) == op::load && d + 1 < g_[n].count; ++d) {
+      const node_id tensor = g_.arg(n, 0), at = g_.arg(n, 1 + d);
+      if (!g_.free[at].empty()) continue;
+      if (g_.kind(tensor) == op::define) note({at, g_.arg(g_.arg(tensor, 1 + d), 1), 0});
+      if (g_.kind(tensor) == op::input)
+        note({at, no_node, g_.inputs[static_cast<int>(g_[tensor].attribute)].first_extent + d});
+    }
   }
-  u.rows = classes::usual_rows;
+}
+
+// Then little is computed. Asked of each by itself: where no call may be of a class, boxes of extents show it.
+bool usual_extents::is_irregular(std::span<const amount> extents) const {
+  for (std::size_t k = 0; k < extents.size(); ++k)
+    if (roles_[k] != role::unread && extents[k] < 1) return true;
+  const auto extent = [&](std::size_t input, std::size_t d) -> std::optional<amount> {
+    return extents[static_cast<std::size_t>(g_.inputs[static_cast<int>(input)].first_extent) + d];
+  };
+  known_numbers<amount> done;
+  const auto number = [&](node_id n) {
+    return g_.free[n].empty() ? evaluated<traced>(g_, n, point::low, extent, done) : std::nullopt;
+  };
+  return std::ranges::any_of(ordered_, [&](const ordered& pair) {
+    const auto less = number(pair.less);
+    const auto more = pair.more == no_node ? extents[static_cast<std::size_t>(pair.place)] : number(pair.more);
+    return less && more && less->certain() >= *more;
+  });
+}
+
+usual_extents::sizes usual_extents::general_sizes() const {
+  const bool table = std::ranges::find(roles_, role::along) != roles_.end();
+  return {table ? classes::usual_row : classes::usual_list, classes::usual_row, classes::usual_rows};
+}
+
+// The usual one of the first range of extents that holds n, which ends before its limit.
+struct usual_range {
+  std::int64_t limit, usual;
+};
+std::int64_t usual_of(const amount& n, std::initializer_list<usual_range> ranges, std::int64_t& most) {
+  for (const usual_range& r : ranges)
+    if (r.limit == classes::any || n < r.limit) return most = r.limit == classes::any ? r.limit : r.limit - 1, r.usual;
+  return 0;
+}
+
+usual_extents::sizes usual_extents::sizes_of(std::span<const amount> extents, std::vector<std::int64_t>& most) const {
+  using namespace classes;
+  sizes u{.rows = usual_rows};
   for (std::size_t k = 0; k < extents.size(); ++k) {
-    const amount& n = extents[k];
     if (roles_[k] == role::along)
-      u.along = n < classes::narrow_row ? classes::usual_short
-                : n < classes::row      ? classes::usual_narrow
-                                        : classes::usual_row;
-    // A table of rows is large however many they are, but for few long ones.
-    if (roles_[k] == role::along && u.along == classes::usual_row && are_few_long_rows(extents, n))
-      u.along = classes::usual_long_row, u.rows = classes::usual_few;
-    if (roles_[k] == role::also_along && u.also_along == 0)
-      u.also_along = n < classes::narrow_row ? classes::usual_short : classes::usual_row;
+      u.along = usual_of(
+          extents[k],
+          {{narrow_row, usual_short}, {classes::row, usual_narrow}, {long_row, usual_row}, {any, usual_long_row}}, most[k]);
     if (roles_[k] == role::list)
-      u.along = n < classes::narrow_row ? classes::usual_short
-                : n < classes::many     ? classes::usual_list
-                                        : classes::usual_long_list;
+      u.along = usual_of(extents[k], {{narrow_row, usual_short}, {many, usual_list}, {any, usual_long_list}}, most[k]);
   }
-  const bool are_rows_long = u.along == classes::usual_row || u.along == classes::usual_long_row;
-  if (!are_rows_long && are_many_rows(extents)) u.rows = classes::usual_many;
+  // A table of rows is large however many they are, but for few long ones.
+  if (u.along == usual_long_row && is_each_below(few, extents, most)) u.rows = usual_few;
+  if (u.along == usual_row || u.along == usual_long_row) return u.also_along = usual_row, u;
+  for (std::size_t k = 0; k < extents.size() && u.also_along == 0; ++k)
+    if (roles_[k] == role::also_along)
+      u.also_along = usual_of(extents[k], {{narrow_row, usual_short}, {any, usual_row}}, most[k]);
+  if (u.also_along != 0)
+    u.rows = usual_any;
+  else if (!is_each_below(many, extents, most))
+    u.rows = usual_many;
   return u;
 }
 
@@ -145,13 +189,17 @@ std::vector<amount> usual_extents::of(std::span<const std::int64_t> extents, dec
   std::vector<amount> list = exactly(extents, record);
   if (record.exact()) return list;
   for (amount& n : list) n = n.certain();
-  const sizes u = sizes_of(list);
+  std::vector<std::int64_t> most(list.size(), classes::any);
+  const bool irregular = !general_ && is_irregular(list);
+  if (irregular) record.be_irregular();
+  const sizes u = general_ || irregular ? general_sizes() : sizes_of(list, most);
+  if (few_) record.bound_by(std::move(most));
   for (std::size_t k = 0; k < roles_.size(); ++k) list[k] = record.extent(static_cast<int>(k), extents[k], at(k, u));
   return list;
 }
 
 std::vector<amount> amounts_of(const graph& g, std::span<const std::int64_t> extents, decisions& record) {
-  return record.exact() ? exactly(extents, record) : usual_extents(g).of(extents, record);
+  return record.exact() ? exactly(extents, record) : usual_extents(g, usual_extents::covering::few).of(extents, record);
 }
 
 }  // namespace sheaf::inline v0_1::shapes

@@ -11,14 +11,19 @@
 namespace sheaf::inline v0_1::shapes {
 
 // Dimensions that the program ties to each other are one size. What a class holds of them is how long the dimension is
-// along which lanes go (short, narrow, a row), whether others along which elements lie are short, and how many rows the
-// longest of the others has: some or many where they are short or narrow, few where they are long, else any number. The
-// dimensions of a tensor share its rows, so that a batch of matrices is planned for as large a tensor as a table is.
-// Where an extent is 0, all others have the sizes of one class.
+// along which lanes go (short, narrow, a row, a long one), whether others along which elements lie are short, and how
+// many rows the longest of the others has: few where they are long, some or many where they are short or narrow and all
+// lie along one dimension, else any number. The dimensions of a tensor share its rows, so that a batch of matrices is
+// planned for as large a tensor as a table is. Calls are irregular where a range of the program is empty or a subscript
+// without data is outside: they have one class, and what its plan would ask of them is asked when the kernel runs.
 class usual_extents {
  public:
-  // general: all sizes have one class.
-  explicit usual_extents(const graph& g, bool general = false);
+  enum class covering : std::uint8_t {
+    few,     // classes, and nothing else is asked of a call (decisions::bound_by)
+    usual,   // as many; what pays is asked besides
+    one      // all sizes have one class; the same
+  };
+  explicit usual_extents(const graph& g, covering by);
 
   // The extents of a call by place among those of all inputs, with what stands for them; of which class they are is
   // recorded. What the program states is itself.
@@ -30,19 +35,28 @@ class usual_extents {
   struct sizes {
     std::int64_t along = 0, also_along = 0, rows = 0;
   };
-  sizes sizes_of(std::span<const amount> extents) const;
-  bool are_any_empty(std::span<const amount> extents) const;
-  bool are_many_rows(std::span<const amount> extents) const;
-  bool are_few_long_rows(std::span<const amount> extents, const amount& along) const;
+  sizes general_sizes() const;
+  // most: gets the largest of the class, by place.
+  sizes sizes_of(std::span<const amount> extents, std::vector<std::int64_t>& most) const;
+  bool is_irregular(std::span<const amount> extents) const;
+  bool is_each_below(std::int64_t limit, std::span<const amount> extents, std::vector<std::int64_t>& most) const;
   std::int64_t at(std::size_t place, const sizes& u) const;
+  void note_order();
   // f of the places of an input that are rows.
   template <class F>
   void for_rows(int input, const F& f) const;
 
   const graph& g_;
-  const bool general_;
+  const bool general_, few_;
   std::vector<role> roles_;           // by place
   std::vector<std::int64_t> stated_;  // by place; dynamic: a call's
+  // Of a regular call the first is less than the second, or no_node: than the extent at the place.
+  struct ordered {
+    node_id less, more;
+    int place;
+    bool operator==(const ordered&) const = default;
+  };
+  std::vector<ordered> ordered_;
   std::vector<int> beside_;           // by place: the dimensions of rows of a tensor that it is of, at most
 };
 

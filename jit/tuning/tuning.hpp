@@ -304,7 +304,7 @@ inline constexpr double short_row = 2048;             // elements; W9: four of t
 }  // namespace prefetch
 namespace scratch_rows {
 inline constexpr double most_bytes = 32 << 10;         // bytes; W12: of one scratch row, which stays in L1
-inline constexpr std::int64_t class_elements = 2048;   // elements; W12: of a row where a class has many lengths
+inline constexpr std::int64_t class_elements = 2048;   // elements; W12: of most rows of a class of many lengths
 inline constexpr std::int64_t all_bytes = 48 << 10;    // bytes; W12: of those of a kernel
 inline constexpr std::int64_t slice_bytes = 64 << 10;  // bytes; W11: of those of a slice, beside its data in L2
 }  // namespace scratch_rows

@@ -13,9 +13,9 @@ void expect_classes(const std::string& name, const graph& g, const plan::call_fa
 void count_kernels_of_classes(const std::string& name, const graph& g, const plan::call_facts& call);
 
 inline constexpr std::size_t few_kernels = 8;
-inline constexpr double share_with_few = 0.8;  // of the programs, at least
-inline constexpr double most_of_classes = 6;   // kernels of a program for 60 calls of classes, on average
-inline constexpr double most_of_plans = 32;    // the same of calls that are planned each
+inline constexpr double share_with_few = 1;     // of the programs, at least
+inline constexpr double most_of_classes = 4.5;  // kernels of a program for 60 calls of classes, on average
+inline constexpr double most_of_plans = 32;     // the same of calls that are planned each
 
 struct class_counts {
   int programs = 0, calls = 0, served = 0;

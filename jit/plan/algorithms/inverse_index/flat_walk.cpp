@@ -70,7 +70,7 @@ bool flatten_walk(const context& c, inverse_index_form& l) {
   if (rows == no_node || !is_number(g, g.arg(slice, 0), 0) || !slices_follow(g, f)) return false;
   f.walk = fresh_index(g, row, integer(g, 0), rows);
   const auto count = known.value(rows), slices = known.value(g.arg(slice, 1));
-  if (!count || !slices || slices->certain() >= most_slices) return false;
+  if (!count || !slices || slices->is_open() || slices->certain() >= most_slices) return false;
   if (!known.call().force_for_tests && *count < least_rows) return false;
   const node_id walk = fresh_index(g, row, integer(g, 0), rows);
   replacement put(g, proofs::kept);

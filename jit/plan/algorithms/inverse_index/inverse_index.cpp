@@ -331,8 +331,7 @@ bool list_updates(const context& c, stage& s) {
   const amount entries = (walk.size() + (promised ? 0 : 1)) * updates.value_or(0);
   const amount bytes = 8.0 * (entries + (promised ? known.trips(s.owned) : amount(0)));
   const amount room_for_lists = most_of_result * results * row(g.type(s.define)).bytes;
-  if (!updates || (!force_for_tests && (groups ? *updates < sorted_from : bytes.certain() > room_for_lists)))
-    return false;
+  if (!updates || (!force_for_tests && (groups ? *updates < sorted_from : bytes > room_for_lists))) return false;
   const std::vector<node_id> loops = walk_of(g, known, s);
   inverse_index_form l{.walk = loops,
                        .named = gpu ? named_by(g, s, loops) : loops,

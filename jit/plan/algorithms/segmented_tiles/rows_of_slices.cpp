@@ -65,7 +65,8 @@ bool take_rows_of_slices(const context& c, stage& s) {
   tile_form f{.slice = bound[0], .low = rows.low, .high = rows.high, .walk = s.owned};
   const auto count = known.value(g.arg(f.walk, 1)), slices = known.value(g.arg(f.slice, 1));
   if (!is_number(g, g.arg(f.slice, 0), 0) || !is_number(g, g.arg(f.walk, 0), 0) || !has_closed_ranges(g, f.low) ||
-      !is_closed(g, f.walk) || !slices_follow(g, f) || !count || !slices || slices->certain() >= most_slices)
+      !is_closed(g, f.walk) || !slices_follow(g, f) || !count || !slices || slices->is_open() ||
+      slices->certain() >= most_slices)
     return false;
   const bool force = known.call().force_for_tests;
   if (!force && *count < least_rows) return false;

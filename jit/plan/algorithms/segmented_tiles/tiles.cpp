@@ -65,7 +65,7 @@ class tiling {
     f_.walk = fresh_index(g_, t, integer(g_, 0), rows);
     f_.type = numerics::accumulated(g_.type(n));
     const auto count = known_.value(rows), slices = known_.value(g_.arg(f_.slice, 1));
-    return count && slices && slices->certain() < most_slices && choose_size(*count);
+    return count && slices && !slices->is_open() && slices->certain() < most_slices && choose_size(*count);
   }
   bool choose_size(const amount& rows) {
     if (known_.call().force_for_tests) return f_.size = f_.columns == no_node ? 32 : 4, true;

@@ -80,7 +80,9 @@ node_id reaches_at(graph& g, const sort_form& f) {
 bool sort_on_device(const context& c, stage& list, sort_form f, node_id inner) {
   const auto& [g, known, done] = c;
   const auto room = known.value(f.room), keys = known.value(f.keys), iterations = known.value(trips_of(g, f.outer));
-  if (!room || !keys || !iterations || max(*room, *iterations).certain() > most_places) return false;
+  if (!room || !keys || !iterations || is_open(*room, *iterations) ||
+      max(*room, *iterations).certain() > most_places)
+    return false;
   const amount each = max(1, *room / max(1, *iterations));
   const amount bits = bit_width(max(*keys - 1, 0)), digits = floor((bits + (digit_bits - 1)) / digit_bits);
   f.digit_bits = digit_bits;

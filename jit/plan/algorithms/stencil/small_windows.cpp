@@ -64,7 +64,7 @@ window places_between(const context& c, node_id idx, node_id low, node_id high, 
   for (const node_id n : extents) {
     if (!proven_less_equal(g, high, make(g, op::add, low, n))) continue;
     const auto places = known.value(n);
-    if (!places || *places < 1 || *places > most_points) continue;
+    if (!places || *places < 1 || *places > most_points || !places->may_be_fixed()) continue;
     if (const amount own = places->certain(); own < 1 || own > most_points) continue;  // it may be of a class of others
     // Of a range that does not move no stride leaves fewer.
     if (than != 0 && g.free[low].empty() && !(*places < static_cast<double>(than))) continue;
