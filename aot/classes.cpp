@@ -65,7 +65,13 @@ class planner {
 
  public:
   planner(const program& p, const planned_for& device, held plans, int most)
-      : p_(p), device_(device), plans_(plans), most_(most), of_class_(p.g, covering::usual), general_(p.g, covering::one), search_(p) {
+      : p_(p),
+        device_(device),
+        plans_(plans),
+        most_(most),
+        of_class_(p.g, covering::usual),
+        general_(p.g, covering::one),
+        search_(p) {
     made.of = &p;
     made.gpu = device.gpu;
   }

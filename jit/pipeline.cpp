@@ -66,7 +66,7 @@ constexpr pass table[] = {
        c.program.plan.written = c.program.g.size();  // with its loads proven
      }},
     {"materialise", "the rules of plan/rules.cpp, stage by stage: which algorithm, and what else must be stored",
-     [](compilation& c) { plan::materialise(c.program.g, c.known, c.program.plan.stages); }},
+     [](compilation& c) { plan::materialise(c.program.g, c.known, c.program.plan); }},
     {"order of checks", "what checks read runs before outputs are written; all stages are there now",
      [](compilation& c) { plan::mark_demanded(c.program.g, c.program.plan.stages); }},
     {"promised constants", "what one call leaves for the next is never grouped with what it does not",

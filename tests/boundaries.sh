@@ -74,7 +74,7 @@ forbid 'which loop of a stage threads share is decided in jit/plan/tasks.cpp' \
   '\.parallel[[:space:]]*=[^=]' '^jit/plan/(tasks|kernels)\.cpp$' jit/plan jit/lower
 forbid 'how large a task is is decided there, too' \
   '\.task(\.[a-z_]+)?[[:space:]]*=[^=]' '^jit/plan/(tasks|kernels)\.cpp$' jit/plan jit/lower
-rows=$(grep -HnE '^inline constexpr' jit/tuning/tuning.hpp 2>/dev/null |
+rows=$(grep -HnE '^inline constexpr' jit/tuning/tuning.hpp jit/tuning/gpu.hpp 2>/dev/null |
   { grep -vE ';[[:space:]]+// [A-Za-z, ]+; (estimate|limit|manual of [A-Za-z]+|bench_[a-z]+|W[0-9]+): .' || true; })
 report 'a row of jit/tuning says its unit, its source, and what it decides' "$rows"
 forbid 'types of accumulators are chosen in jit/numerics' \

@@ -98,7 +98,7 @@ class graph {
   flat<char> error;           // the first mistake found, as a sentence; empty where there is none
   flat<index_set> free;       // by node: the indices it depends on and does not bind
   flat<node_id> indices;      // by ordinal: the index nodes
-
+  flat<std::int32_t> spare;   // ordinals that indices had which nothing refers to any more
 
   constexpr const node& operator[](node_id id) const { return nodes.items[id]; }
   constexpr node_id arg(node_id id, int k) const { return args.items[nodes.items[id].first + k]; }
@@ -109,6 +109,12 @@ class graph {
   constexpr node_id intern(op kind, element type, std::int64_t attribute, const node_id* list, int count) {
     const std::uint32_t slot = find(kind, type, attribute, list, count);
     if (there(slot) != no_node) return there(slot);
+    if (kind == op::index && indices_left() == 0)
+#ifdef __cpp_exceptions
+      throw std::length_error("a program of more than 256 indices");
+#else
+      std::abort();
+#endif
     const node_id id = nodes.push({kind, type, count, args.size(), attribute, -1});
     for (int i = 0; i < count; ++i) args.push(list[i]);
     free.push(free_of(id));
@@ -116,7 +122,7 @@ class graph {
     memo_value.push(no_node);
     fallible.push(-1);
     table_.items[static_cast<int>(slot)] = id;
-    if (2 * nodes.size() > table_.size()) rehash();
+    if (2 * nodes.size() > table_.size()) fill_table(2 * table_.size());
     return id;
   }
   // Drops the nodes from `size` on, which nothing may hold. The slots of the last ones are free again without more ado:
@@ -125,7 +131,7 @@ class graph {
     while (nodes.size() > size) {
       const node n = nodes.items[nodes.size() - 1];
       table_.items[static_cast<int>(find(n.kind, n.type, n.attribute, args.data() + n.first, n.count))] = no_node;
-      if (n.kind == op::index) indices.pop();
+      if (n.kind == op::index) drop_ordinal(n.ordinal);
       for (int i = 0; i < n.count; ++i) args.pop();
       nodes.pop();
       free.pop();
@@ -133,6 +139,18 @@ class graph {
       memo_value.pop();
       fallible.pop();
     }
+  }
+  // How many indices there may be besides.
+  constexpr int indices_left() const { return index_set::capacity - indices.size() + spare.size(); }
+  // The others, by node, are held by nobody: no new node is taken for one of them, and their indices' ordinals are for
+  // others.
+  constexpr void reclaim(const flat<char>& live) {
+    spare.clear();
+    for (int ordinal = 0; ordinal < indices.size(); ++ordinal)
+      if (!live[indices[ordinal]]) spare.push(ordinal);
+    dead_.clear();
+    for (const char there : live) dead_.push(!there);
+    fill_table(table_.size());
   }
   // Is this node there already? Lets commutative ops reuse the other order.
   constexpr bool known(op kind, element type, const node_id* list, int count, std::int64_t attribute = 0) {
@@ -214,12 +232,30 @@ class graph {
     return true;
   }
 
-  constexpr void rehash() {
-    const int size = 2 * table_.size();
+  constexpr int new_ordinal(node_id index) {
+    if (indices.size() < index_set::capacity) return indices.push(index);
+    const int ordinal = spare.back();
+    spare.pop();
+    former_.resize(index_set::capacity, no_node);
+    former_.items[ordinal] = indices.items[ordinal];
+    indices.items[ordinal] = index;
+    return ordinal;
+  }
+  constexpr void drop_ordinal(int ordinal) {
+    if (ordinal < former_.size() && former_.items[ordinal] != no_node) {
+      indices.items[ordinal] = former_.items[ordinal];
+      former_.items[ordinal] = no_node;
+      spare.push(ordinal);
+    } else {
+      indices.pop();
+    }
+  }
+  constexpr void fill_table(int size) {
     table_.clear();
     table_.resize(size, no_node);
     for (node_id id = 0; id < nodes.size(); ++id) {
       const node& n = nodes.items[id];
+      if (id < dead_.size() && dead_.items[id]) continue;
       const std::uint32_t slot = find(n.kind, n.type, n.attribute, args.data() + n.first, n.count);
       table_.items[static_cast<int>(slot)] = id;
     }
@@ -230,13 +266,7 @@ class graph {
     index_set set;
     if (n.kind == op::define) return set;
     for (int i = 0; i < n.count; ++i) set |= free.items[args.items[n.first + i]];
-    if (n.kind == op::index && indices.size() == index_set::capacity)
-#ifdef __cpp_exceptions
-      throw std::length_error("a program of more than 256 indices");
-#else
-      std::abort();
-#endif
-    if (n.kind == op::index) set.insert(nodes.items[id].ordinal = indices.push(id));
+    if (n.kind == op::index) set.insert(nodes.items[id].ordinal = new_ordinal(id));
     if (n.kind == op::reduce)
       for (int i = 2; i < n.count; ++i) set.erase(ordinal(args.items[n.first + i]));
     return set;
@@ -250,6 +280,8 @@ class graph {
   }
 
   flat<std::int32_t> table_;
+  flat<char> dead_;        // by node, as of the last reclaim
+  flat<node_id> former_;   // by ordinal: the index that had it before; no_node: the first has it
   std::int32_t epoch_ = 0;
 };
 

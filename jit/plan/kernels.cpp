@@ -13,6 +13,7 @@
 #include <sheaf/jit/plan/algorithms/segmented_tiles/tiles.hpp>
 #include <sheaf/jit/plan/updates.hpp>
 #include <sheaf/jit/plan/algorithms/sort/sort.hpp>
+#include <sheaf/jit/plan/reclaim.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -361,7 +362,10 @@ void place_stages(graph& g, const facts& known, program_plan& plan) {
       home[i] = plan.kernels.size() - 1;
       continue;
     }
-    const bool apart = known.call().overrides.fusion == fusion::off;
+    // A stage that joins others takes their indices: ranges that depend on these are made anew, and a program has only
+    // so many.
+    const bool apart = known.call().overrides.fusion == fusion::off ||
+                       g.indices_left() < tuning::kernels::indices_left;
     while (k < plan.kernels.size() && (apart || !may_join(g, known, plan, plan.kernels[k], s))) ++k;
     home[i] = k;
     if (k < plan.kernels.size()) {
@@ -387,6 +391,11 @@ void agree_on_lanes(graph& g, const facts& known, program_plan& plan, const kern
 }  // namespace
 
 void group(graph& g, const facts& known, program_plan& plan) {
+  if (g.indices_left() < tuning::kernels::indices_of_all) {
+    held_nodes held(g, plan);
+    held.add(plan.stages);
+    held.reclaim_others();
+  }
   plan.reads = read_table(g, plan.stages);
   order_updates(g, known, plan);
   order_by_cost(plan.reads, plan.stages);

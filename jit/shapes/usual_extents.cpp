@@ -148,9 +148,12 @@ usual_extents::sizes usual_extents::sizes_of(std::span<const amount> extents, st
   sizes u{.rows = usual_rows};
   for (std::size_t k = 0; k < extents.size(); ++k) {
     if (roles_[k] == role::along)
-      u.along = usual_of(
-          extents[k],
-          {{narrow_row, usual_short}, {classes::row, usual_narrow}, {long_row, usual_row}, {any, usual_long_row}}, most[k]);
+      u.along = usual_of(extents[k],
+                         {{narrow_row, usual_short},
+                          {classes::row, usual_narrow},
+                          {long_row, usual_row},
+                          {any, usual_long_row}},
+                         most[k]);
     if (roles_[k] == role::list)
       u.along = usual_of(extents[k], {{narrow_row, usual_short}, {many, usual_list}, {any, usual_long_list}}, most[k]);
   }
