@@ -66,7 +66,7 @@ constexpr pass table[] = {
        c.program.plan.written = c.program.g.size();  // with its loads proven
      }},
     {"materialise", "the rules of plan/rules.cpp, stage by stage: which algorithm, and what else must be stored",
-     [](compilation& c) { plan::materialise(c.program.g, c.known, c.program.plan); }},
+     [](compilation& c) { plan::materialise(c.program.g, c.known, c.program.plan.stages); }},
     {"order of checks", "what checks read runs before outputs are written; all stages are there now",
      [](compilation& c) { plan::mark_demanded(c.program.g, c.program.plan.stages); }},
     {"promised constants", "what one call leaves for the next is never grouped with what it does not",
@@ -190,6 +190,7 @@ ir::module planned::code_again() const {
 planned plan_program(graph source, const plan::call_facts& call, const std::string& name) {
   planned p;
   p.g = call.updates.empty() ? std::move(source) : source;
+  p.g.most_indices = index_set::capacity;
   p.code.name = name;
   const plan::facts known(p.g, call);
   compilation c{p, known, {}};

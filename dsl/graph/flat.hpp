@@ -85,35 +85,38 @@ class flat {
   int capacity_ = 0;
 };
 
-// A set of index ordinals; a program has at most 256 different indices.
+// A set of index ordinals. A program has at most 256 different indices; its plan may make others.
 struct index_set {
-  static constexpr int capacity = 256;
-  std::uint64_t words[4] = {0, 0, 0, 0};
+  static constexpr int capacity = 512, of_program = 256;
+  std::uint64_t words[8] = {0, 0, 0, 0, 0, 0, 0, 0};
 
   constexpr bool has(int i) const { return (words[i >> 6] >> (i & 63)) & 1; }
   constexpr void insert(int i) { words[i >> 6] |= std::uint64_t{1} << (i & 63); }
   constexpr void erase(int i) { words[i >> 6] &= ~(std::uint64_t{1} << (i & 63)); }
-  constexpr bool empty() const { return (words[0] | words[1] | words[2] | words[3]) == 0; }
+  constexpr bool empty() const {
+    return (words[0] | words[1] | words[2] | words[3] | words[4] | words[5] | words[6] | words[7]) == 0;
+  }
   constexpr index_set& operator|=(const index_set& o) {
     words[0] |= o.words[0];
     words[1] |= o.words[1];
     words[2] |= o.words[2];
     words[3] |= o.words[3];
+    words[4] |= o.words[4];
+    words[5] |= o.words[5];
+    words[6] |= o.words[6];
+    words[7] |= o.words[7];
     return *this;
   }
   constexpr index_set without(const index_set& o) const {
-    return {{words[0] & ~o.words[0], words[1] & ~o.words[1], words[2] & ~o.words[2], words[3] & ~o.words[3]}};
+    return {{words[0] & ~o.words[0], words[1] & ~o.words[1], words[2] & ~o.words[2], words[3] & ~o.words[3],
+             words[4] & ~o.words[4], words[5] & ~o.words[5], words[6] & ~o.words[6], words[7] & ~o.words[7]}};
   }
   constexpr index_set common(const index_set& o) const {
-    return {{words[0] & o.words[0], words[1] & o.words[1], words[2] & o.words[2], words[3] & o.words[3]}};
+    return {{words[0] & o.words[0], words[1] & o.words[1], words[2] & o.words[2], words[3] & o.words[3],
+             words[4] & o.words[4], words[5] & o.words[5], words[6] & o.words[6], words[7] & o.words[7]}};
   }
-  constexpr bool within(const index_set& o) const {
-    return ((words[0] & ~o.words[0]) | (words[1] & ~o.words[1]) | (words[2] & ~o.words[2]) |
-            (words[3] & ~o.words[3])) == 0;
-  }
-  constexpr bool meets(const index_set& o) const {
-    return ((words[0] & o.words[0]) | (words[1] & o.words[1]) | (words[2] & o.words[2]) | (words[3] & o.words[3])) != 0;
-  }
+  constexpr bool within(const index_set& o) const { return without(o).empty(); }
+  constexpr bool meets(const index_set& o) const { return !common(o).empty(); }
   constexpr bool operator==(const index_set&) const = default;
 };
 

@@ -98,7 +98,8 @@ class graph {
   flat<char> error;           // the first mistake found, as a sentence; empty where there is none
   flat<index_set> free;       // by node: the indices it depends on and does not bind
   flat<node_id> indices;      // by ordinal: the index nodes
-  flat<std::int32_t> spare;   // ordinals that indices had which nothing refers to any more
+  flat<std::int32_t> spare;   // ordinals of abandoned indices
+  int most_indices = index_set::of_program;
 
   constexpr const node& operator[](node_id id) const { return nodes.items[id]; }
   constexpr node_id arg(node_id id, int k) const { return args.items[nodes.items[id].first + k]; }
@@ -111,7 +112,8 @@ class graph {
     if (there(slot) != no_node) return there(slot);
     if (kind == op::index && indices_left() == 0)
 #ifdef __cpp_exceptions
-      throw std::length_error("a program of more than 256 indices");
+      throw std::length_error(most_indices == index_set::of_program ? "a program of more than 256 indices"
+                                                                    : "a plan of more than 512 indices");
 #else
       std::abort();
 #endif
@@ -125,31 +127,16 @@ class graph {
     if (2 * nodes.size() > table_.size()) fill_table(2 * table_.size());
     return id;
   }
-  // Drops the nodes from `size` on, which nothing may hold. The slots of the last ones are free again without more ado:
-  // no older node was placed past them.
-  constexpr void shrink(int size) {
-    while (nodes.size() > size) {
-      const node n = nodes.items[nodes.size() - 1];
-      table_.items[static_cast<int>(find(n.kind, n.type, n.attribute, args.data() + n.first, n.count))] = no_node;
-      if (n.kind == op::index) drop_ordinal(n.ordinal);
-      for (int i = 0; i < n.count; ++i) args.pop();
-      nodes.pop();
-      free.pop();
-      memo_epoch.pop();
-      memo_value.pop();
-      fallible.pop();
-    }
-  }
   // How many indices there may be besides.
-  constexpr int indices_left() const { return index_set::capacity - indices.size() + spare.size(); }
-  // The others, by node, are held by nobody: no new node is taken for one of them, and their indices' ordinals are for
-  // others.
-  constexpr void reclaim(const flat<char>& live) {
+  constexpr int indices_left() const { return most_indices - indices.size() + spare.size(); }
+  // Nobody holds the nodes from `first` on: no new node is taken for one of them, and others get the ordinals of their
+  // indices.
+  constexpr void abandon_from(node_id first) {
+    dead_.resize(nodes.size(), false);
+    for (node_id id = first; id < nodes.size(); ++id) dead_.items[id] = true;
     spare.clear();
     for (int ordinal = 0; ordinal < indices.size(); ++ordinal)
-      if (!live[indices[ordinal]]) spare.push(ordinal);
-    dead_.clear();
-    for (const char there : live) dead_.push(!there);
+      if (dead_.items[indices.items[ordinal]]) spare.push(ordinal);
     fill_table(table_.size());
   }
   // Is this node there already? Lets commutative ops reuse the other order.
@@ -233,22 +220,11 @@ class graph {
   }
 
   constexpr int new_ordinal(node_id index) {
-    if (indices.size() < index_set::capacity) return indices.push(index);
+    if (indices.size() < most_indices) return indices.push(index);
     const int ordinal = spare.back();
     spare.pop();
-    former_.resize(index_set::capacity, no_node);
-    former_.items[ordinal] = indices.items[ordinal];
     indices.items[ordinal] = index;
     return ordinal;
-  }
-  constexpr void drop_ordinal(int ordinal) {
-    if (ordinal < former_.size() && former_.items[ordinal] != no_node) {
-      indices.items[ordinal] = former_.items[ordinal];
-      former_.items[ordinal] = no_node;
-      spare.push(ordinal);
-    } else {
-      indices.pop();
-    }
   }
   constexpr void fill_table(int size) {
     table_.clear();
@@ -280,8 +256,7 @@ class graph {
   }
 
   flat<std::int32_t> table_;
-  flat<char> dead_;        // by node, as of the last reclaim
-  flat<node_id> former_;   // by ordinal: the index that had it before; no_node: the first has it
+  flat<char> dead_;  // by node: was it abandoned? Not of those past its end
   std::int32_t epoch_ = 0;
 };
 

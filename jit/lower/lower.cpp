@@ -1,6 +1,7 @@
 #include <sheaf/jit/lower/lower.hpp>
 
 #include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::lower {
 
@@ -30,8 +31,10 @@ void add_folds(const graph& g, ir::module& code) {
 
 void add_kernels(const context& c, const buffer_ids& buffers) {
   for (const plan::kernel_plan& k : c.plan.kernels) {
+    const node_id own = c.g.size();
     kernel_lowering lowering(c, buffers);
     c.code.kernels.push_back(lowering(k));
+    if (c.g.indices_left() < tuning::kernels::indices_left) c.g.abandon_from(own);
     c.code.kernels.back().notes = std::move(lowering.notes);
     c.code.kernels.back().promised = k.promised;
     c.code.kernels.back().interleaved = {k.interleaved.with, k.interleaved.iterations, k.interleaved.cost};

@@ -13,7 +13,6 @@
 #include <sheaf/jit/plan/algorithms/segmented_tiles/tiles.hpp>
 #include <sheaf/jit/plan/updates.hpp>
 #include <sheaf/jit/plan/algorithms/sort/sort.hpp>
-#include <sheaf/jit/plan/reclaim.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -391,11 +390,6 @@ void agree_on_lanes(graph& g, const facts& known, program_plan& plan, const kern
 }  // namespace
 
 void group(graph& g, const facts& known, program_plan& plan) {
-  if (g.indices_left() < tuning::kernels::indices_of_all) {
-    held_nodes held(g, plan);
-    held.add(plan.stages);
-    held.reclaim_others();
-  }
   plan.reads = read_table(g, plan.stages);
   order_updates(g, known, plan);
   order_by_cost(plan.reads, plan.stages);

@@ -3,11 +3,9 @@
 #include <algorithm>
 
 #include <sheaf/jit/plan/algorithms/range_scatter/ragged.hpp>
-#include <sheaf/jit/plan/reclaim.hpp>
 #include <sheaf/jit/plan/rules.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/stages.hpp>
-#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -21,14 +19,17 @@ bool is_ready(const stage& s) {
 
 class materialising {
  public:
-  materialising(graph& g, const facts& known, const program_plan& plan) : g_(g), known_(known), plan_(plan) {}
+  materialising(graph& g, const facts& known) : g_(g), known_(known) {}
 
-  // again: even if there is one of the same.
-  void add_all(std::vector<stage>& stages, bool again) {
-    waiting_.push_back(&stages);
-    for (stage& s : stages)
-      if (again || !is_done(s)) add(std::move(s));
-    waiting_.pop_back();
+  void add(stage s) {
+    if (is_ready(s)) return done_.push_back(std::move(s));
+    s.body = narrowed(g_, s.body);
+    while (applied_rule(s))
+      ;
+    if (s.how != way::tiles && s.how != way::pair_tiles)
+      add_scheduled(std::move(s));
+    else
+      done_.push_back(std::move(s));
   }
 
   // What was computed anew where it is needed is no longer stored.
@@ -45,7 +46,6 @@ class materialising {
 
  private:
   bool applied_rule(stage& s) {
-    make_room();
     schedule(g_, known_, s);
     if (s.how == way::tiles || s.how == way::pair_tiles) return false;
     const std::size_t count = done_.size();
@@ -56,28 +56,9 @@ class materialising {
     std::vector<stage> fresh(std::make_move_iterator(done_.begin() + static_cast<std::ptrdiff_t>(count)),
                              std::make_move_iterator(done_.end()));
     done_.resize(count);
-    add_all(fresh, false);
+    for (stage& made : fresh)
+      if (!is_done(made)) add(std::move(made));
     return true;
-  }
-  void add(stage s) {
-    if (is_ready(s)) return done_.push_back(std::move(s));
-    s.body = narrowed(g_, s.body);
-    at_hand_.push_back(&s);
-    while (applied_rule(s))
-      ;
-    at_hand_.pop_back();
-    if (s.how != way::tiles && s.how != way::pair_tiles)
-      add_scheduled(std::move(s));
-    else
-      done_.push_back(std::move(s));
-  }
-  void make_room() {
-    if (g_.indices_left() >= tuning::stages::indices_left) return;
-    held_nodes held(g_, plan_);
-    for (const stage* s : at_hand_) held.add(*s);
-    for (const std::vector<stage>* list : waiting_) held.add(*list);
-    held.add(done_);
-    held.reclaim_others();
   }
   bool is_done(const stage& s) const {
     return std::ranges::any_of(done_, [&](const stage& t) { return t.define == s.define && t.how == s.how; });
@@ -96,19 +77,15 @@ class materialising {
 
   graph& g_;
   const facts& known_;
-  const program_plan& plan_;
   std::vector<stage> done_;
-  std::vector<const stage*> at_hand_;                // whose rules are tried, the last made by those of the one before
-  std::vector<const std::vector<stage>*> waiting_;  // for theirs
 };
 
 }  // namespace
 
-void materialise(graph& g, const facts& known, program_plan& plan) {
-  materialising all(g, known, plan);
-  std::vector<stage> stages = std::move(plan.stages);
-  all.add_all(stages, true);
-  plan.stages = all.result();
+void materialise(graph& g, const facts& known, std::vector<stage>& stages) {
+  materialising all(g, known);
+  for (stage& s : stages) all.add(std::move(s));
+  stages = all.result();
 }
 
 }  // namespace sheaf::inline v0_1::plan

@@ -35,6 +35,7 @@
 #include <sheaf/jit/plan/algorithms/stencil/tie_bits.hpp>
 #include <sheaf/jit/plan/algorithms/sweep/sweep.hpp>
 #include <sheaf/jit/plan/algorithms/segmented_tiles/tiles.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -152,10 +153,6 @@ bool is_deleted(const rule& r, const context& c) {
   return without != nullptr && std::string_view(without) == r.name;
 }
 
-// With so many indices a program has no room for those of rules that were tried and did not apply. Below it they stay:
-// which of two equal forms is found first is then as it was.
-constexpr int crowded = index_set::capacity / 2;
-
 // The rules from `first` on that share its group, for each reduction of the body.
 const rule* apply_group(std::span<const rule> group, const context& c, stage& s) {
   std::vector<node_id> list = reductions_in(c.g, s.body);
@@ -163,11 +160,13 @@ const rule* apply_group(std::span<const rule> group, const context& c, stage& s)
   for (const node_id n : list) {
     if (is_term_by_term(c.g, n)) continue;  // it stays as it is
     site at(c.g, n);
-    const int nodes = c.g.size();
+    const node_id own = c.g.size();
     const std::size_t stages = c.before.size();
     for (const rule& r : group)
       if (!is_deleted(r, c) && r.on_reduction(c, s, at)) return &r;
-    if (c.g.indices.size() > crowded && c.before.size() == stages) c.g.shrink(nodes);
+    // What rules made that did not apply is held by nobody.
+    const bool crowded = c.g.indices_left() < tuning::stages::indices_left;
+    if (crowded && c.g.size() > own && c.before.size() == stages) c.g.abandon_from(own);
   }
   return nullptr;
 }

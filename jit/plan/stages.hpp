@@ -15,7 +15,7 @@ void order_stages(const graph& g, std::vector<stage>& stages);
 // Turns nodes of a stage's body that must be stored into stages of their own, before it: reductions that are
 // scatters, reductions over much data to few results (in blocks of a fixed size, then over the blocks), and reductions
 // whose place in the loop nest would repeat their work.
-void materialise(graph& g, const facts& known, program_plan& plan);
+void materialise(graph& g, const facts& known, std::vector<stage>& stages);
 
 // A new stage for an expression; its indices are those it depends on, in the order in which `like` has them,
 // then those it lacks, then the one it runs in lanes. Returns the load that stands for it.

@@ -122,7 +122,7 @@ namespace cases {
 inline constexpr int most_nodes = 64;  // nodes; limit: of a term that each case has a copy of
 }  // namespace cases
 namespace stages {
-inline constexpr int indices_left = 64;            // indices; estimate: of those a program may have, that a rule makes
+inline constexpr int indices_left = 256;           // indices; estimate: of those a plan may have, that rules make
 inline constexpr std::int64_t most_repeated = 40;  // operations; bench_survey: of a stencil, 56 are better stored
 }  // namespace stages
 namespace placement {
@@ -157,8 +157,7 @@ inline constexpr std::int64_t least_rows = 64;   // rows; estimate: fewer are no
 namespace kernels {
 inline constexpr std::int64_t most_whole = 32768;  // elements; estimate: longer loops have a masked tail anyway
 inline constexpr double worth_offering = 1e6;  // ns; estimate: an iteration as long is shared by any pool
-inline constexpr int indices_of_all = 160;  // indices; estimate: of those a program may have, that kernels take
-inline constexpr int indices_left = 64;     // indices; estimate: the same of the lowering
+inline constexpr int indices_left = 128;  // indices; estimate: of those a plan may have, that the lowering takes
 }  // namespace kernels
 namespace horizontal_fusion {
 inline constexpr double worth_it = 0.9;                      // factor; W3: of the time of one after the other
