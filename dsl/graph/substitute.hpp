@@ -64,6 +64,9 @@ class substitution {
     }
     flat<node_id> list;
     for (int k = 0; k < g_[n].count; ++k) list.push((*this)(g_.arg(n, k)));
+    // Marks beside the monoid, as of the order of its terms, stay.
+    if (const node same = g_[n]; same.attribute != static_cast<std::int64_t>(monoid_of(g_, n)))
+      return g_.intern(op::reduce, same.type, same.attribute, list.data(), list.size());
     return reduce(g_, monoid_of(g_, n), list[0], list[1], list.data() + 2, list.size() - 2);
   }
 

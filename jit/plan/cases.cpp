@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sheaf/jit/numerics/numerics.hpp>
+#include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -39,6 +40,8 @@ class cases {
     if (!plain || numerics::accumulated(g_.type(n_)) != g_.type(n_) || !is_small()) return no_node;
     for (const node_id idx : bound_) {
       const std::int64_t count = places_of(g_, idx, bound_);
+      // Cases of a scatter go to places of their own: its walk is over them as well.
+      if (count > 0 && uses(g_, g_.arg(n_, 1), idx) && is_scatter(g_, n_)) continue;
       if (count > 0 && (asks_which(g_, g_.arg(n_, 0), idx) || asks_which(g_, g_.arg(n_, 1), idx)))
         return written_out(idx, count);
     }

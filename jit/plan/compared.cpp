@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <sheaf/jit/plan/algorithms/pair_tiles/pairs.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
@@ -72,6 +73,7 @@ class comparisons {
         else
           store(k, *found);
       }
+    for (std::size_t k = 0; k < stages_.size(); ++k) define_anew(stages_[k]);
   }
 
  private:
@@ -138,7 +140,7 @@ class comparisons {
         any = true;
       }
       if (!any) continue;
-      s.body = put(s.body);
+      rewrite(s, put);
       s.reasons.push_back("compared values of pairs are summed term by term where they are needed");
     }
   }
@@ -167,7 +169,32 @@ class comparisons {
       same_elsewhere same(g_, sum);
       if (!left_.contains(r) && same(r)) put.add(r, read(made, same, r));
     }
-    s.body = put(s.body);
+    rewrite(s, put);
+  }
+  void rewrite(stage& s, replacement& put) {
+    const node_id before = std::exchange(s.body, put(s.body));
+    if (s.body != before) rewritten_.insert(s.define);
+  }
+  // Whoever computes a value of it in place, by its definition, compares what the stage does; so do those who read it.
+  void define_anew(stage& s) {
+    const node_id before = s.define;
+    if (rewritten_.erase(before) == 0 || s.where != place::workspace || s.made != origin::program) return;
+    const int rank = static_cast<int>(s.indices.size());
+    s.define = define(g_, static_cast<name_id>(g_[before].attribute), s.body, s.indices.data(), rank);
+    for (stage& reader : stages_) {
+      const auto reads_before = [&] { return load_of(reader.body, before); };
+      for (node_id n = reads_before(); n != no_node; n = reads_before()) {
+        replacement put(g_, proofs::kept);
+        put.add(n, load_at(g_, s.define, arguments(g_, n, 1)));
+        rewrite(reader, put);
+      }
+    }
+    for (stage& reader : stages_) define_anew(reader);
+  }
+  node_id load_of(node_id body, node_id define) const {
+    for (const node_id n : loads_in(g_, body))
+      if (g_.arg(n, 0) == define) return n;
+    return no_node;
   }
   // Beyond the places that are stored it is computed.
   node_id read(const stage& made, const same_elsewhere& same, node_id r) {
@@ -183,7 +210,8 @@ class comparisons {
   graph& g_;
   const facts& known_;
   std::vector<stage>& stages_;
-  std::unordered_set<node_id> left_;  // for places beyond those that are stored
+  std::unordered_set<node_id> left_;       // for places beyond those that are stored
+  std::unordered_set<node_id> rewritten_;  // definitions of the stages that were
 };
 
 }  // namespace

@@ -102,7 +102,8 @@ class replacement {
     if (is_elementwise(kind))
       return make(g_, kind, list[0], list.size() > 1 ? list[1] : no_node, list.size() > 2 ? list[2] : no_node);
     const node old = g_[n];
-    if (kind == op::reduce && simplifies_ && is_plain(list))
+    const bool marked = kind == op::reduce && old.attribute != static_cast<std::int64_t>(monoid_of(g_, n));
+    if (kind == op::reduce && simplifies_ && !marked && is_plain(list))
       return cast_to(g_, old.type,
                      reduce(g_, static_cast<monoid>(old.attribute), list[0], list[1], list.data() + 2, old.count - 2));
     if (kind == op::load) return rebuilt_load(n, list);

@@ -7,6 +7,7 @@
 
 #include <sheaf/jit/plan/compared.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/tuning/stages.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -121,6 +122,19 @@ std::int64_t repeated_work(const graph& g, const std::vector<stage>& stages, nod
   return each * (places_read(g, stages, uses) - 1);
 }
 
+// Is it made of elements of several tensors, each of which data would be followed to, for more reads than there are
+// values?
+bool read_often_by_data(const graph& g, const facts& known, node_id define, const std::vector<node_id>& uses) {
+  const index_set all = set_of(g, arguments(g, define, 1));
+  std::vector<node_id> tensors;
+  for (const node_id n : loads_in(g, g.arg(define, 0)))
+    if (g.free[n] == all && std::ranges::find(tensors, g.arg(n, 0)) == tensors.end()) tensors.push_back(g.arg(n, 0));
+  if (all.empty() || tensors.size() < 2 || !read_by_data(g, uses) || known.call().gpu) return false;
+  return std::ranges::any_of(uses, [&](node_id n) {
+    return known.trips(g.free[n]) >= tuning::stages::reads_by_data * known.trips(all);
+  });
+}
+
 // Is a value read by two stages, one of which would store it, since its loops run more often than there are values?
 bool stored_for_columns(const graph& g, const std::vector<stage>& stages, node_id use) {
   int readers = 0;
@@ -178,6 +192,11 @@ std::vector<stage> stages_of(graph& g, const facts& known) {
       stages.push_back(stage_of(g, d));
       stages.back().reasons.push_back("computed where it is read, it would take " + std::to_string(repeated) +
                                       " operations more for each");
+      continue;
+    }
+    if (read_often_by_data(g, known, d, uses)) {
+      stages.push_back(stage_of(g, d));
+      stages.back().reasons.push_back("elements of several tensors, read by data more often than there are values");
       continue;
     }
     replacement put(g, {}, true);

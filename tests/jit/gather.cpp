@@ -57,5 +57,18 @@ TEST(gather, rows_are_walked_once_beside_light_work) {
   EXPECT_EQ(test.plan_text().find("f in 64 lanes"), std::string::npos) << test.plan_text();
 }
 
+// Data leads to one tensor instead of two, which are read once for each value.
+TEST(gather, of_values_of_two_tensors) {
+  constexpr auto rank = tensor<"rank", float, 1>;
+  constexpr auto degree = tensor<"degree", float, 1>;
+  constexpr auto share = define<"share">(t) = rank(t) / (degree(t) * degree(t) + 1_c);
+  constexpr auto next = define<"next">(b) = sum(k, share(pick(b, k)));
+  for (const std::int64_t links : {2, 12}) {
+    trial test = trial_of(next, grad(define<"loss">() = sum(b, next(b) * next(b)), rank));
+    test.random("rank", {90}).random("degree", {90}).below("pick", {40, links}, 90).expect_right();
+    EXPECT_EQ(test.plan_text().find("elements of several tensors") != std::string::npos, links == 12);
+  }
+}
+
 }  // namespace
 }  // namespace sheaf::test

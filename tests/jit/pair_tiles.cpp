@@ -131,6 +131,23 @@ TEST(pair_tiles, ties_of_named_distances) {
   }
 }
 
+// The same where the extremum is met more than once, by what is computed in place and under a mask of labels.
+TEST(pair_tiles, gradients_of_the_farthest_of_a_label) {
+  constexpr auto label = tensor<"label", std::int64_t, 1>;
+  constexpr auto far = define<"far">(i, j) = sum(d, (x(i, d) - x(j, d)) * (x(i, d) - x(j, d)));
+  constexpr auto alike = define<"alike">(i) = max(j.where(label(i) == label(j)), far(i, j));
+  constexpr auto all = define<"all">(i) = max(j, far(i, j));
+  constexpr auto loss = define<"loss">() = sum(i, relu(alike(i) - 1_c));
+  constexpr auto loss_of_all = define<"loss_of_all">() = sum(i, relu(all(i)));
+  for (const std::int64_t rows : {8, 70})
+    for (const bool forced : {false, true}) {
+      trial labels = trial_of(loss, grad(loss, x)), whole = trial_of(grad(loss_of_all, x));
+      labels.force_for_tests = whole.force_for_tests = forced;
+      labels.random("x", {rows, 16}).below("label", {rows}, 5).expect_right(1e-4);
+      whole.random("x", {rows, 16}).expect_right(1e-4);
+    }
+}
+
 // Each side of a comparison computes the distances anew, in the same bits: whatever ties gets its share, and no number
 // is stored for each pair. A row skips the places before and after those that tie.
 TEST(pair_tiles, gradients_of_the_nearest) {

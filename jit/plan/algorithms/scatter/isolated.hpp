@@ -18,15 +18,38 @@ class isolated_result {
  public:
   isolated_result(graph& g, const facts& known, node_id n, node_id j) : g_(g), known_(known), n_(n), j_(j) {}
 
-  // The reduction with low <= j && j < high; n itself where its slices are not known to be short beside all of j.
-  node_id operator()() {
+  // The places of j that a term is for, [low, high), and the conjuncts that say nothing else.
+  struct slice {
+    node_id low = no_node, high = no_node, length = no_node;
+    std::vector<node_id> said;
+  };
+  // Where the slices are known to be short beside all of j.
+  std::optional<slice> short_slice() {
     flat<node_id> list;
     deltas::conjuncts(g_, g_.arg(n_, 1), list);
     for (const node_id c : list) take_bound(c);
     for (const bound& low : lows_)
-      for (const bound& high : highs_)
-        if (is_short(low.end, high.end)) return sliced(list, low, high);
-    return n_;
+      for (const bound& high : highs_) {
+        const node_id length = difference(g_, high.end, low.end);
+        if (length == no_node || !is_short(length)) continue;
+        slice found{low.end, high.end, length, {}};
+        for (const bound* b : {&low, &high})
+          if (b->whole) found.said.push_back(b->conjunct);
+        return found;
+      }
+    return std::nullopt;
+  }
+
+  // The reduction with low <= j && j < high; n itself where there is no such slice.
+  node_id operator()() {
+    const std::optional<slice> found = short_slice();
+    if (!found) return n_;
+    node_id all = conjunction(g_, make(g_, op::less_equal, found->low, j_), make(g_, op::less, j_, found->high));
+    flat<node_id> list;
+    deltas::conjuncts(g_, g_.arg(n_, 1), list);
+    for (const node_id c : list)
+      if (std::ranges::find(found->said, c) == found->said.end()) all = conjunction(g_, all, c);
+    return intern_reduce(g_, monoid_of(g_, n_), g_.type(n_), g_.arg(n_, 0), all, bound_indices(g_, n_));
   }
 
  private:
@@ -35,16 +58,8 @@ class isolated_result {
     bool whole;  // says all that the conjunct does
   };
 
-  node_id sliced(const flat<node_id>& list, const bound& low, const bound& high) {
-    node_id all = conjunction(g_, make(g_, op::less_equal, low.end, j_), make(g_, op::less, j_, high.end));
-    for (const node_id c : list)
-      if (!(low.whole && c == low.conjunct) && !(high.whole && c == high.conjunct)) all = conjunction(g_, all, c);
-    return intern_reduce(g_, monoid_of(g_, n_), g_.type(n_), g_.arg(n_, 0), all, bound_indices(g_, n_));
-  }
-
-  bool is_short(node_id low, node_id high) const {
-    const node_id length = difference(g_, high, low);
-    const node_id most = length == no_node ? no_node : closed_bounds_of(g_, length).most;
+  bool is_short(node_id length) const {
+    const node_id most = closed_bounds_of(g_, length).most;
     const auto longest = most == no_node ? std::nullopt : known_.value(most);
     return longest && *longest * tuning::range_scatter::slices_in_result <= known_.trips(j_);
   }
@@ -52,7 +67,8 @@ class isolated_result {
   // A comparison as one of j with what the indices of the sum decide.
   void take_bound(node_id c) {
     const bool strict = g_.kind(c) == op::less;
-    if ((!strict && g_.kind(c) != op::less_equal) || g_.type(g_.arg(c, 0)) != element::i64 || may_fail(g_, c)) return;
+    if ((!strict && g_.kind(c) != op::less_equal) || g_.type(g_.arg(c, 0)) != element::i64) return;
+    if (may_fail(g_, c) && !is_safe(g_, c)) return;
     if (!g_.free[c].meets(set_of(g_, bound_indices(g_, n_)))) return;
     const line a = split_affine(g_, g_.arg(c, 0), j_), b = split_affine(g_, g_.arg(c, 1), j_);
     const std::int64_t slope = a.slope - b.slope;

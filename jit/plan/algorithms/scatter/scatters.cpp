@@ -3,12 +3,15 @@
 #include <algorithm>
 
 #include <sheaf/jit/numerics/numerics.hpp>
+#include <sheaf/jit/plan/algorithms/scatter/behind_condition.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/isolated.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/moved_inside.hpp>
 #include <sheaf/jit/plan/compared.hpp>
 #include <sheaf/jit/plan/cost.hpp>
+#include <sheaf/jit/plan/products.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/products.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -66,6 +69,31 @@ node_id condition_of_any(graph& g, node_id n) {
                        bound_indices(g, n));
 }
 
+// Where an update is for few neighbouring places along one index of the result, as [k, k + 2) of data, and data says
+// where it goes along another one too, its places have a loop, instead of one over all of the result's.
+node_id few_places(const context& c, const stage& s, node_id n, const scatter_form& form) {
+  auto& g = c.g;
+  if (is_own(monoid_of(g, n)) || is_folded_in_order(g, n)) return n;
+  flat<node_id> list;
+  deltas::conjuncts(g, g.arg(n, 1), list);
+  std::vector<node_id> conditions(list.begin(), list.end()), all = bound_indices(g, n);
+  int decided = form.how == way::scatter ? 1 : 0;
+  node_id condition = truth(g, true);
+  for (const node_id j : s.indices) {
+    if (!uses(g, n, j)) continue;
+    const auto slice = isolated_result(g, c.known, n, j).short_slice();
+    if (!slice || !is_constant(g, slice->length) || g[slice->length].attribute < 1) continue;
+    const node_id place = fresh_index(g, j, integer(g, 0), slice->length);
+    condition = conjunction(g, condition, make(g, op::equal, j, make(g, op::add, slice->low, place)));
+    for (const node_id said : slice->said) std::erase(conditions, said);
+    all.push_back(place);
+    ++decided;
+  }
+  if (decided < 2 || all.size() == bound_indices(g, n).size()) return n;
+  for (const node_id each : conditions) condition = conjunction(g, condition, each);
+  return intern_reduce(g, monoid_of(g, n), g.type(n), g.arg(n, 0), condition, all);
+}
+
 // A sum of what the bound indices don't reach, scattered, is that times a count; where nothing is counted it is 0
 // whatever the value. The count is smaller, and the result is then written once, in order.
 node_id counted(graph& g, node_id n) {
@@ -80,17 +108,21 @@ node_id counted(graph& g, node_id n) {
 }
 
 // A range scatter over slices and more: each row of a slice takes one reduction over the rest, and the slices
-// can be listed.
-node_id nested(graph& g, node_id n, const scatter_form& form) {
+// can be listed. An update of a scatter that sums products takes them as products that are stored are computed.
+node_id nested(const context& c, node_id n, const scatter_form& form) {
+  auto& g = c.g;
   const auto bound = bound_indices(g, n);
-  if (form.how != way::range_scatter || bound.size() < 2 || is_own(monoid_of(g, n))) return n;
+  if (bound.size() < 2 || is_own(monoid_of(g, n))) return n;
   flat<node_id> list;
   deltas::conjuncts(g, g.arg(n, 1), list);
   index_set deciding;  // and what their ranges depend on
-  for (const node_id c : list)
-    if ((g.kind(c) == op::less_equal && g.arg(c, 1) == form.owned) ||
-        (g.kind(c) == op::less && g.arg(c, 0) == form.owned))
-      deciding |= g.free[c];
+  const auto decides = [&](node_id e) {
+    if (form.how == way::scatter) return g.kind(e) == op::equal;
+    return (g.kind(e) == op::less_equal && g.arg(e, 1) == form.owned) ||
+           (g.kind(e) == op::less && g.arg(e, 0) == form.owned);
+  };
+  for (const node_id e : list)
+    if (decides(e)) deciding |= g.free[e];
   for (std::size_t k = 0; k < bound.size(); ++k)
     for (const node_id idx : bound)
       if (deciding.has(g.ordinal(idx))) deciding |= g.free[idx];
@@ -102,11 +134,12 @@ node_id nested(graph& g, node_id n, const scatter_form& form) {
   }
   if (slices.empty() || rest.empty()) return n;
   node_id of_slice = truth(g, true), of_rest = truth(g, true);
-  for (const node_id c : list) {
-    node_id& all = g.free[c].meets(inside) ? of_rest : of_slice;
-    all = conjunction(g, all, c);
+  for (const node_id e : list) {
+    node_id& all = g.free[e].meets(inside) ? of_rest : of_slice;
+    all = conjunction(g, all, e);
   }
   const node_id each = intern_reduce(g, monoid_of(g, n), g.type(n), g.arg(n, 0), of_rest, rest);
+  if (form.how == way::scatter && !is_product(g, c.known, each, tuning::products::least_of_updates)) return n;
   return intern_reduce(g, monoid_of(g, n), g.type(n), each, of_slice, slices);
 }
 
@@ -165,10 +198,11 @@ node_id stored_before(const context& c, const stage& s) {
 
 }  // namespace
 
+bool is_scatter(graph& g, node_id n) { return scatter_of(g, n).how != way::map; }
+
 node_id solved(graph& g, node_id n) {
   const node_id sums = moved_inside(g, n)();
-  const bool scatters =
-      any_node(g, sums, [&](node_id r) { return g.kind(r) == op::reduce && scatter_of(g, r).how != way::map; });
+  const bool scatters = any_node(g, sums, [&](node_id r) { return g.kind(r) == op::reduce && is_scatter(g, r); });
   return scatters ? n : sums;
 }
 
@@ -181,8 +215,7 @@ updated_rows rows_of(graph& g, const stage& s) {
   for (const node_id c : list) {
     const op kind = g.kind(c);
     const node_id a = g[c].count == 2 ? g.arg(c, 0) : no_node, b = g[c].count == 2 ? g.arg(c, 1) : no_node;
-    if (s.how == way::scatter && r.at == no_node && kind == op::equal &&
-        ((a == j && other(b)) || (b == j && other(a))))
+    if (s.how == way::scatter && r.at == no_node && kind == op::equal && ((a == j && other(b)) || (b == j && other(a))))
       r.at = a == j ? b : a;
     else if (s.how == way::range_scatter && r.low == no_node && kind == op::less_equal && b == j && other(a))
       r.low = a;
@@ -285,6 +318,11 @@ node_id in_memory_order(graph& g, node_id n) {
 
 bool take_scatter(const context& c, stage& s) {
   const auto& [g, known, before] = c;
+  if (const node_id sum = sum_behind_condition(g, s.body)(); sum != s.body)
+    if (is_scatter(g, sum) || isolated(c, s, sum) != sum) {
+      s.body = sum;
+      return true;
+    }
   for (const node_id n : reductions_in(g, s.body)) {
     if (row(monoid_of(g, n)).position) {
       const node_id place = position_by_key(c, s, n);
@@ -295,16 +333,17 @@ bool take_scatter(const context& c, stage& s) {
     const node_id normal = condition_of_any(g, n);
     const scatter_form form = scatter_of(g, normal);
     if (form.how == way::map) {
-      const node_id slices = n == s.body ? isolated(c, s, n) : n;
+      const node_id slices = n == s.body || has_closed_ranges(g, n) ? isolated(c, s, n) : n;
       if (slices == n) continue;
       replace_in(g, s, n, slices);
       return true;
     }
     if (n != s.body && !has_closed_ranges(g, n)) continue;  // no array holds its values: it stays a loop
     node_id simpler = normal == n ? solved(g, n) : normal;
+    if (simpler == n) simpler = few_places(c, s, n, form);
     if (simpler == n) simpler = counted(g, n);
     if (simpler == n) simpler = in_memory_order(g, n);
-    if (simpler == n) simpler = nested(g, n, form);
+    if (simpler == n) simpler = nested(c, n, form);
     if (simpler != n) {
       replace_in(g, s, n, simpler);
       if (s.how == way::scatter && g.kind(s.body) != op::reduce) s.how = way::map, s.owned = no_node;
@@ -324,10 +363,10 @@ bool take_scatter(const context& c, stage& s) {
                               : "range scatter: its condition is a range that its index decides; tasks own rows");
       continue;  // the other rules lay out what they store along the loops of the map
     }
-    const node_id wide =
-        is_half(type) ? intern_reduce(g, monoid_of(g, n), element::f32, cast_to(g, element::f32, g.arg(n, 0)),
-                                      g.arg(n, 1), bound_indices(g, n))
-                      : n;
+    const node_id wide = is_half(type)
+                             ? intern_reduce(g, monoid_of(g, n), element::f32, cast_to(g, element::f32, g.arg(n, 0)),
+                                             g.arg(n, 1), bound_indices(g, n))
+                             : n;
     stage like = s;
     like.vector = along_rows(g, s, n, form.owned);
     const node_id at = stored(c, wide, {"scattered", like, "a scatter inside an expression"});

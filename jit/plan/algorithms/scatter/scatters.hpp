@@ -35,6 +35,9 @@ bool is_fixed(graph& g, const stage& s, node_id idx);
 // Do the updates of two scatters over the same indices go to the same places?
 bool same_places(graph& g, const stage& a, const stage& b);
 
+// Does the condition of a reduction say by data which places its terms go to?
+bool is_scatter(graph& g, node_id n);
+
 // A sum whose subscripts are moved inside a tensor, as sums that are no scatters; n itself where it is none.
 node_id solved(graph& g, node_id n);
 
