@@ -5,6 +5,7 @@
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/isolated.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/moved_inside.hpp>
+#include <sheaf/jit/plan/algorithms/scatter/scattered_products.hpp>
 #include <sheaf/jit/plan/compared.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
@@ -305,6 +306,7 @@ bool take_scatter(const context& c, stage& s) {
     if (simpler == n) simpler = counted(g, n);
     if (simpler == n) simpler = in_memory_order(g, n);
     if (simpler == n) simpler = nested(g, n, form);
+    if (simpler == n && form.how == way::scatter) simpler = with_products_apart(c, s, n, form.owned);
     if (simpler != n) {
       replace_in(g, s, n, simpler);
       if (s.how == way::scatter && g.kind(s.body) != op::reduce) s.how = way::map, s.owned = no_node;
