@@ -54,17 +54,23 @@ ir::value pair_tiling::find_common(const range& rows, scope& at) {
   const auto cell = [&](monoid fold) { return b.accumulator(element::i64, fold, false); };
   const ir::value first = cell(monoid::min), most = cell(monoid::max), least = cell(monoid::min),
                   last = cell(monoid::max);
+  const ir::value whole = cell(monoid::min);
   loop each(*this, at, f_.rows, 1, rows);
   const ir::value row = place_of_row(each, rows_.low);
   const ir::value low = each.block->load(lows_, element::i64, {row}),
                   high = each.block->load(highs_, element::i64, {row});
+  if (is_masked()) each.block->combine(whole, each.block->load(wholes_, element::i64, {row}));
   each.block->combine(first, low);
   each.block->combine(most, low);
   each.block->combine(least, high);
   each.block->combine(last, high);
   each.close();
-  const ir::value begin = b.emit(op::maximum, {part_.low, b.read(most)}),
-                  end = b.emit(op::minimum, {part_.high, b.read(least)});
+  ir::value begin = b.emit(op::maximum, {part_.low, b.read(most)});
+  const ir::value end = b.emit(op::minimum, {part_.high, b.read(least)});
+  if (is_masked()) {  // a row that walks some of its places only has nothing in common with others
+    const ir::value one = b.i64(1), all = b.emit(op::equal, {b.read(whole), one});
+    begin = b.emit(op::select, {all, begin, part_.high});
+  }
   const ir::value low_common = b.emit(op::minimum, {begin, part_.high});
   common_ = {low_common, b.emit(op::maximum, {low_common, end})};
   const ir::value begins = b.emit(op::less, {b.read(first), part_.high});
@@ -86,6 +92,7 @@ void pair_tiling::fold_rows(const result& r, scope& at) {
       if (is_chosen()) bind_kept(range_of_rows_.where, ir::access::contiguous, in);
       const ir::value to = total_of_places(r, in, true);
       const ir::value mask = is_ranged()   ? places_of_row(in)
+                             : is_masked() ? mask_of_places(in)
                              : is_chosen() ? k_.emit(range_of_rows_.where, in)
                                            : ir::none;
       if (r.positions >= 0) return join_position(r, k_.emit(r.term(g_), in), to, in);
@@ -143,7 +150,7 @@ void pair_tiling::join_position(const result& r, ir::value x, ir::value to, scop
 void pair_tiling::fold_in_columns(const result& r, scope& at) {
   loop lane(*this, at, r.lane, r.column_lanes, r.columns);
   rows_of_tile(lane, [&](const range& rows, scope& s) {
-    if (!is_ranged()) return fold_part(r, rows, is_chosen() ? 1 : copies, part_, -1, r.totals, s);
+    if (!differs_by_row()) return fold_part(r, rows, is_chosen() ? 1 : copies, part_, -1, r.totals, s);
     fold_part(r, rows, 1, {part_.low, common_.low}, -1, r.subtotals, s);
     fold_part(r, rows, copies, common_, r.subtotals, r.subtotals, s);
     fold_part(r, rows, 1, {common_.high, part_.high}, r.subtotals, r.totals, s);
@@ -155,7 +162,7 @@ void pair_tiling::fold_part(const result& r, const range& rows, int jam, const r
                             std::int32_t to, scope& at) {
   loop each(*this, at, f_.rows, 1, rows, jam);
   range walked = part;
-  if (is_ranged() && jam == 1) {
+  if (differs_by_row() && jam == 1) {
     const range own = range_of_row(each);
     walked.low = each.block->emit(op::maximum, {part.low, own.low});
     walked.high = each.block->emit(op::minimum, {part.high, own.high});
@@ -166,7 +173,7 @@ void pair_tiling::fold_part(const result& r, const range& rows, int jam, const r
     const auto at_row = [&](ir::value first) { return place(in, f_.rows, first, r.width, r.lane, r.columns.low); };
     if (from >= 0)
       in.block->combine(cell, in.block->load(from, r.type, {at_row(rows.low)}, ir::access::contiguous));
-    fold_places(r, cell, some, in);
+    fold_places(r, cell, some, is_chosen() || (is_masked() && jam == 1), in);
     if (to == r.totals)
       join(r, in.block->read(cell), at_row(rows_.low), in);
     else
@@ -175,10 +182,10 @@ void pair_tiling::fold_part(const result& r, const range& rows, int jam, const r
   each.close();
 }
 
-void pair_tiling::fold_places(const result& r, ir::value cell, const range& part, scope& row) {
+void pair_tiling::fold_places(const result& r, ir::value cell, const range& part, bool asks, scope& row) {
   const node_id q = r.parts.reduce;
   loop inner(*this, row, f_.walk, 1, part);
-  const node_id condition = is_chosen() ? range_of_rows_.where : truth(g_, true);
+  const node_id condition = asks ? range_of_rows_.where : truth(g_, true);
   bind_kept(g_.arg(q, 0), ir::access::uniform, inner);
   bind_kept(condition, ir::access::uniform, inner);
   k_.combine_term(cell, q, {g_.arg(q, 0), condition}, inner);

@@ -25,9 +25,16 @@ pair_tiling::pair_tiling(kernel_lowering& k, std::span<const stage* const> stage
   lanes_ = lanes_of(results_.front().type);
   for (result& r : results_) add_buffers(r);
   if (maximum_ != nullptr) scales_ = buffer("scales", maximum_->type, rows_of_task);
-  if (!is_ranged() && !is_chosen()) return;
+  if (!differs_by_row() && !is_chosen()) return;
   lows_ = buffer("lows", element::i64, rows_of_task);
   highs_ = buffer("highs", element::i64, rows_of_task);
+  if (!is_masked()) return;
+  wholes_ = buffer("wholes", element::i64, rows_of_task);
+  const auto of_place = plan::range_of_rows(g_, range_of_rows_.where, f_.rows);
+  if (!of_place || of_place->low == no_node) return;
+  rows_of_place_ = *of_place;
+  first_rows_ = buffer("first_rows", element::i64, places);
+  last_rows_ = buffer("last_rows", element::i64, places);
 }
 
 pair_tiling::result pair_tiling::result_of(const stage& s) {
@@ -58,7 +65,7 @@ void pair_tiling::add_buffers(result& r) {
   r.totals = buffer("totals", r.type, rows_of_task * r.width);
   if (row(monoid_of(g_, r.parts.reduce)).position)
     r.positions = buffer("positions", element::i64, rows_of_task * r.width);
-  if (is_ranged() && r.lane != no_node) r.subtotals = buffer("subtotals", r.type, copies * r.width);
+  if (differs_by_row() && r.lane != no_node) r.subtotals = buffer("subtotals", r.type, copies * r.width);
 }
 
 int pair_tiling::lanes_of(element type) const {
@@ -68,7 +75,7 @@ int pair_tiling::lanes_of(element type) const {
 }
 
 void pair_tiling::operator()(const range& rows, scope& at) {
-  rows_ = rows;
+  rows_ = active_ = rows;
   walked_ = {k_.emit(g_.arg(f_.walk, 0), at), k_.emit(g_.arg(f_.walk, 1), at)};
   if (is_ranged()) find_ranges(at);
   for (result& r : results_)
@@ -106,6 +113,12 @@ void pair_tiling::results(scope& at) {
   }
   scope each(at, tiles_of_walk(at));
   find_part(each);
+  where_masked(each, [&](scope& some) { tile(some); });
+  each.close();
+  for (const result& r : results_) finish(r, at);
+}
+
+void pair_tiling::tile(scope& each) {
   ready_.clear();
   for (const auto& sum : sums_) {
     sum_of_pairs(sum, each);
@@ -116,8 +129,6 @@ void pair_tiling::results(scope& at) {
   if (is_chosen()) find_chosen(each);
   for (const result& r : results_)
     if (&r != maximum_) fold(r, each);
-  each.close();
-  for (const result& r : results_) finish(r, at);
 }
 
 void pair_tiling::fold(const result& r, scope& at) {

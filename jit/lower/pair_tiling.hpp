@@ -82,13 +82,17 @@ class pair_tiling {
   void bind_kept(node_id e, ir::access how, scope& at);
 
   void results(scope& at);
+  void tile(scope& at);
 
   // As many lanes of a type as a register tile has.
   int lanes_of(element type) const;
 
   bool is_ranged() const { return range_of_rows_.low != no_node; }
   // Does a condition choose places by what their sums are?
-  bool is_chosen() const { return range_of_rows_.where != no_node; }
+  bool is_chosen() const { return range_of_rows_.where != no_node && !range_of_rows_.by_index; }
+  // Or a condition on indices that is no range of the walked one?
+  bool is_masked() const { return range_of_rows_.by_index; }
+  bool differs_by_row() const { return is_ranged() || is_masked(); }
   // From the first to the last place of the tile where it holds, of each row.
   void find_chosen(scope& at);
   // body(scope, places), if the row at hand has any; `part`: those it has where nothing is chosen.
@@ -114,14 +118,14 @@ class pair_tiling {
   // walks the tile. body(rows, scope)
   template <class Body>
   void rows_of_tile(scope& at, Body&& body) {
-    if (!is_ranged()) return body(rows_, at);
+    if (!differs_by_row()) return body(rows_, at);
     ir::block_builder& b = *at.block;
     const std::int64_t together = tuning::pair_tiles::copies;
     const ir::value size = b.i64(together), more = b.i64(together - 1), zero = b.i64(0);
-    const ir::value count = b.emit(op::add, {b.emit(op::sub, {rows_.high, rows_.low}), more});
+    const ir::value count = b.emit(op::add, {b.emit(op::sub, {active_.high, active_.low}), more});
     const ir::value groups = b.emit(op::quotient, {count, size});
     scope group(at, b.loop(ir::loop_kind::serial, k_.index_text(f_.rows) + "_group", zero, groups));
-    const range rows = block_of(rows_.low, rows_.high, size, group);
+    const range rows = block_of(active_.low, active_.high, size, group);
     const ir::value any = find_common(rows, group);
     scope inner(group, group.block->guard(any));
     body(rows, inner);
@@ -130,6 +134,25 @@ class pair_tiling {
   }
   // The places of the tile that all these rows walk. Returns whether any row walks any.
   ir::value find_common(const range& rows, scope& at);
+
+  // pair_masks.cpp. body(scope): of a tile that any row walks.
+  template <class Body>
+  void where_masked(scope& tile, Body&& body) {
+    if (!is_masked()) return body(tile);
+    active_ = rows_;
+    if (rows_of_place_.low != no_node) find_rows_of_places(tile);
+    scope some(tile, tile.block->guard(tile.block->emit(op::less, {active_.low, active_.high})));
+    scope inner(some, some.block->guard(find_masked(some)));
+    body(inner);
+    inner.close();
+    some.close();
+  }
+  // The rows that each place of a tile names, and those that any does.
+  void find_rows_of_places(scope& at);
+  // From the first to the last place of the tile that each row walks, and whether it walks all between. Returns whether
+  // any row walks any.
+  ir::value find_masked(scope& at);
+  ir::value mask_of_places(scope& lane);
 
   // What a reduction of nothing is, in all rows of a buffer.
   void fill(std::int32_t id, std::int64_t width, node_id reduce, scope& at);
@@ -183,8 +206,8 @@ class pair_tiling {
   // from: what it goes on from, or none.
   void fold_part(const result& r, const range& rows, int jam, const range& part, std::int32_t from, std::int32_t to,
                  scope& at);
-  // The places of the row at hand, into a cell.
-  void fold_places(const result& r, ir::value cell, const range& part, scope& row);
+  // The places of the row at hand, into a cell; asks: those where the condition holds.
+  void fold_places(const result& r, ir::value cell, const range& part, bool asks, scope& row);
 
   void finish_places(const result& r, scope& at);
   void finish_row(const result& r, scope& at);
@@ -201,9 +224,11 @@ class pair_tiling {
   std::vector<node_id> values_;
   int lanes_ = 1;
   std::unordered_map<node_id, std::int32_t> tiles_, panels_;
-  std::int32_t lows_ = -1, highs_ = -1;
+  std::int32_t lows_ = -1, highs_ = -1, wholes_ = -1;
+  plan::row_range rows_of_place_;  // masked: of the rows, where the condition is one; none: it is not
+  std::int32_t first_rows_ = -1, last_rows_ = -1;
   std::unordered_set<node_id> ready_;  // values whose tiles are filled
-  range rows_{};
+  range rows_{}, active_{};  // of the task, and of these those that may walk the tile
   range walked_{}, any_{};    // places, and those of any row
   range part_{}, common_{};   // of a tile, and of the rows of a register tile together
   ir::value grid_ = ir::none;  // where the tile begins

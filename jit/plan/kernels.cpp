@@ -116,6 +116,19 @@ bool rename_updates(graph& g, const stage& leader, stage& s) {
   return same;
 }
 
+// The rows, places and loops of tiles of pairs under the names that another over the same ranges has for them.
+void rename_pairs(graph& g, const stage& leader, stage& s) {
+  if (leader.loops.size() != s.loops.size()) return;
+  replacement put(g, proofs::kept);
+  const auto rename = [&](node_id from, node_id to) {
+    if (from != to && same_range(g, from, to) && !mentions(g, s, to)) put.rename(from, to);
+  };
+  rename(s.pairs().rows, leader.pairs().rows);
+  rename(s.pairs().walk, leader.pairs().walk);
+  for (std::size_t d = 0; d < s.loops.size(); ++d) rename(s.loops[d], leader.loops[d]);
+  replace_in_roots(s, put);
+}
+
 // Scatters of the same updates to the same rows, none of which reads another: one walk updates all.
 bool share_updates(graph& g, const program_plan& plan, const kernel_plan& k, const stage& s) {
   for (const int i : k.stages) {
@@ -151,7 +164,13 @@ bool may_join(graph& g, const facts& known, const program_plan& plan, const kern
   if (has_rows_to_jam(g, known, leader) || has_rows_to_jam(g, known, s)) return false;
   if (has_group_tile(g, known, leader) || has_group_tile(g, known, s)) return false;
   if (leader.how == way::range_scatter && s.how == way::range_scatter) return share_slices(g, plan, k, s);
-  if (leader.how == way::pair_tiles && s.how == way::pair_tiles) return share_tiles(g, known, plan, k, s);
+  if (leader.how == way::pair_tiles && s.how == way::pair_tiles) {
+    stage renamed = s;
+    rename_pairs(g, leader, renamed);
+    if (!share_tiles(g, known, plan, k, renamed)) return false;
+    s = std::move(renamed);
+    return true;
+  }
   if (leader.group_table || s.group_table) return false;  // a table is all that a group's memory is for
   if (leader.how == way::scatter && s.how == way::scatter) {
     stage renamed = s;

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/stages.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -44,7 +46,65 @@ node_id outcome(graph& g, node_id n) {
   return below(a, b, is_less) ? truth(g, true) : below(b, a, !is_less) ? truth(g, false) : n;
 }
 
+// A reduction without a condition that it asks.
+node_id without_condition(graph& g, node_id r, node_id known) {
+  flat<node_id> list;
+  deltas::conjuncts(g, g.arg(r, 1), list);
+  node_id rest = truth(g, true);
+  for (const node_id c : list)
+    if (c != known) rest = conjunction(g, rest, c);
+  return intern_reduce(g, monoid_of(g, r), g.type(r), g.arg(r, 0), rest, bound_indices(g, r));
+}
+
+// Does the condition of a reduction ask c again, of terms that read nothing which c keeps them from?
+bool asks_again(graph& g, node_id r, node_id c) {
+  flat<node_id> list;
+  deltas::conjuncts(g, g.arg(r, 1), list);
+  const std::vector<node_id> loads = loads_in(g, g.arg(r, 0));
+  return list.contains(c) && std::ranges::all_of(loads, [&](node_id n) { return !is_proven(g, n) || is_inside(g, n); });
+}
+
+// x where the conditions c hold: reductions in it do not ask for them.
+node_id where_known(graph& g, node_id x, const flat<node_id>& conditions) {
+  for (int k = 0; k < conditions.size(); ++k) {
+    const node_id c = conditions[k];
+    const std::vector<node_id> all = reductions_in(g, x);
+    const bool named_anew = std::ranges::any_of(
+        all, [&](node_id r) { return g.free[c].meets(set_of(g, bound_indices(g, r))); });
+    if (is_true(g, c) || named_anew) continue;
+    replacement put(g, proofs::kept);
+    for (const node_id r : all)
+      if (asks_again(g, r, c)) put.add(r, without_condition(g, r, c));
+    x = put(x);
+  }
+  return x;
+}
+
 }  // namespace
+
+// What a choice or a reduction asks is not asked again in it.
+static bool take_asked_conditions(const context& c, stage& s) {
+  graph& g = c.g;
+  const std::vector<node_id> all = reductions_in(g, s.body);
+  if (std::ranges::none_of(all, [&](node_id r) { return !is_true(g, g.arg(r, 1)); })) return false;
+  node_id found = no_node, known = no_node;
+  for_each_node(g, s.body, [&](node_id n) {
+    const bool sums = g.kind(n) == op::reduce;
+    if (found != no_node || (!sums && g.kind(n) != op::select)) return;
+    flat<node_id> list;
+    deltas::conjuncts(g, g.arg(n, sums ? 1 : 0), list);
+    const int place = sums ? 0 : 1;
+    const node_id inner = where_known(g, g.arg(n, place), list);
+    if (inner == g.arg(n, place)) return;
+    std::vector<node_id> parts;
+    for (int k = 0; k < g[n].count; ++k) parts.push_back(k == place ? inner : g.arg(n, k));
+    found = n;
+    known = g.intern(g.kind(n), g.type(n), g[n].attribute, parts.data(), g[n].count);
+  });
+  if (found == no_node) return false;
+  replace_in(g, s, found, known);
+  return true;
+}
 
 bool take_known_conditions(const context& c, stage& s) {
   graph& g = c.g;
@@ -57,6 +117,7 @@ bool take_known_conditions(const context& c, stage& s) {
         !holds(g, n, op::reduce))
       asked.push_back(n);
   });
+  if (take_asked_conditions(c, s)) return true;
   replacement all(g, proofs::kept);
   all.keep_indices(s.body);
   for (const node_id n : asked)

@@ -1,6 +1,7 @@
 // Rule `known conditions`: comparisons of subscripts whose outcome follows from the ranges of their indices, as of a
-// padded access at the place itself, are not asked.
-// Input: a stage's expression. Output: the same without them. Shown by tests/rules/algorithms.cpp.
+// padded access at the place itself, are not asked, nor is by a reduction what a choice or a reduction around it asks.
+// Input: a stage's expression. Output: the same without them. Shown by tests/rules/algorithms.cpp and
+// tests/jit/pair_ranges.cpp.
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 #include <sheaf/jit/plan/shape_facts.hpp>

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_set>
 
+#include <sheaf/jit/plan/algorithms/pair_tiles/ranges.hpp>
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/factors.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
@@ -57,12 +58,21 @@ std::vector<node_id> indices_of_results(const graph& g, const std::vector<stage>
   return list;
 }
 
+// Does a reduction of a body walk places of a product in ranges of its rows, as a prefix?
+bool is_read_in_ranges(graph& g, const facts& known, node_id body, node_id n) {
+  const std::vector<node_id> all = reductions_in(g, body);
+  return std::ranges::any_of(all, [&](node_id r) {
+    return r != n && any_node(g, r, [&](node_id e) { return e == n; }) && walks_ranges_of_pairs(g, known, r) &&
+           g.free[n].has(g.ordinal(g.arg(r, 2)));
+  });
+}
+
 // A product wherever stages take it, with any names of its indices.
 struct taken_product {
   node_id n;
   std::vector<node_id> alike;  // n too
   int by = 0, last = -1;       // stages, and which of them is the last
-  bool for_results = false;
+  bool for_results = false, in_ranges = false;
 };
 
 // Whoever asks for it, as where another stage has it behind a condition.
@@ -85,12 +95,15 @@ taken_product product_of_several(graph& g, const facts& known, const std::vector
       if (std::ranges::find(at->alike, n) == at->alike.end()) at->alike.push_back(n);
       if (at->last != i) ++at->by;
       at->last = i;
-      at->for_results = at->for_results || has_results_of(g, stages[static_cast<std::size_t>(i)], n);
+      const stage& s = stages[static_cast<std::size_t>(i)];
+      const bool in_ranges = is_read_in_ranges(g, known, s.body, n);
+      at->in_ranges = at->in_ranges || in_ranges;
+      at->for_results = at->for_results || (!in_ranges && has_results_of(g, s, n));
     }
   std::ranges::sort(all, {}, &taken_product::n);
   for (taken_product& t : all)
     if (t.by > 1 && is_worth_storing(g, known, t.n, least_terms_of_several) &&
-        (t.for_results || is_small(g, known, t.n)))
+        (t.for_results || (!t.in_ranges && is_small(g, known, t.n))))
       return t;
   return {.n = no_node, .alike = {}};
 }
@@ -101,13 +114,11 @@ bool is_small_product(const graph& g, const facts& known, node_id n) {
   return is_worth_storing(g, known, n) && is_small(g, known, n);
 }
 
-bool is_recomputed_pair(const context& c, node_id define) {
+bool is_recomputed_pair(const context& c, node_id define, bool in_ranges) {
   return std::ranges::any_of(c.before, [&](const stage& s) {
-    if (s.define != define || s.where != place::workspace || s.made != origin::program || s.how != way::map ||
-        s.indices.size() < 2)
-      return false;
+    if (s.define != define || !is_named_pair(c.g, s)) return false;
     const std::vector<node_id> list = reductions_in(c.g, c.g.arg(define, 0));
-    return !list.empty() && std::ranges::none_of(list, [&](node_id n) { return is_small_product(c.g, c.known, n); });
+    return in_ranges || std::ranges::none_of(list, [&](node_id n) { return is_small_product(c.g, c.known, n); });
   });
 }
 
@@ -182,7 +193,8 @@ node_id product_beside_others(const graph& g, const facts& known, const stage& s
 class factor_of_rows {
  public:
   factor_of_rows(const context& c, node_id product, node_id lane)
-      : c_(c), g_(c.g), bound_(set_of(c.g, bound_indices(c.g, product))), rows_(c.g.free[product]), lane_(lane) {
+      : c_(c), g_(c.g), bound_(set_of(c.g, bound_indices(c.g, product))), rows_(c.g.free[product]), lane_(lane),
+        in_ranges_(walks_ranges_of_pairs(c.g, c.known, product)) {
     rows_.erase(g_.ordinal(lane));
     visit(g_.arg(product, 0));
   }
@@ -207,7 +219,7 @@ class factor_of_rows {
       return is_elementwise(g_.kind(e)) && g_.kind(e) != op::cast && is_floating(g_.type(e));
     });
     return computes && any_node(g_, n, [&](node_id e) {
-             return g_.kind(e) == op::load && g_.free[e] == of && !is_recomputed_pair(c_, g_.arg(e, 0));
+             return g_.kind(e) == op::load && g_.free[e] == of && !is_recomputed_pair(c_, g_.arg(e, 0), in_ranges_);
            });
   }
 
@@ -215,6 +227,7 @@ class factor_of_rows {
   const graph& g_;
   index_set bound_, rows_;
   node_id lane_;
+  bool in_ranges_;  // what tiles of pairs skip is not stored
 };
 
 // A product under a mask that is of its rows or of its lanes, as of the gradient of a rectifier: the other factor meets

@@ -13,8 +13,9 @@ bool is_product(const graph& g, const facts& known, node_id n, double least, nod
 bool is_small_product(const graph& g, const facts& known, node_id n);
 
 // Does the program name a value of two indices or more that takes a reduction for each, and more memory than what it is
-// made of? What is folded in tiles need not be read: where nothing else reads it, it is not stored.
-bool is_recomputed_pair(const context& c, node_id define);
+// made of? What is folded in tiles need not be read: where nothing else reads it, it is not stored. in_ranges: rows
+// walk parts of it, of which tiles skip what none walks, so it is computed anew however small it is.
+bool is_recomputed_pair(const context& c, node_id define, bool in_ranges = false);
 
 // Stores products that several stages take, if one of them has them for each of its results.
 void store_products(graph& g, const facts& known, std::vector<stage>& stages);

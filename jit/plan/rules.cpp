@@ -56,6 +56,8 @@ bool on_reduction(const context& c, stage& s, site& at) {
 
 bool polyphase(const context& c, stage& s, site& at) { return !at.slides() && on_reduction<take_polyphase>(c, s, at); }
 
+bool scatter(const context& c, stage& s) { return !may_fold_ranges_of_pairs(c, s) && take_scatter(c, s); }
+
 constexpr auto outermost = rule::order::outermost_first, innermost = rule::order::innermost_first;
 
 constexpr rule table[] = {
@@ -68,7 +70,7 @@ constexpr rule table[] = {
      on_stage<take_scatter_by_place>},
     {"scatter to places near by", "before it is one: each row asks the few updates that may be for it",
      on_stage<take_near_scatter>},
-    {"scatter", "decides which loops the stage has at all", on_stage<take_scatter>},
+    {"scatter", "decides which loops the stage has at all", scatter},
     {"piecewise subscripts", "once a scatter's are solved: neighbouring lanes of a moved access read neighbours",
      on_stage<take_pieces>},
     {"linearise", "what a reshape divides, before loops are chosen by what lanes load", on_stage<take_linearised>},

@@ -7,6 +7,7 @@
 
 #include <sheaf/jit/plan/compared.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/same_but_for_names.hpp>
 #include <sheaf/jit/tuning/stages.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
@@ -250,7 +251,45 @@ void lay_as_read(const graph& g, node_id body, const stage& like, std::vector<no
   if (other != indices.end()) std::rotate(other, other + 1, indices.end());
 }
 
+// As the program has it: with the values that rules stored of it, and those of pairs that tiles compute anew.
+node_id without_stored(const context& c, node_id e) {
+  const node_id whole = with_inlined(c.g, e, [&](node_id define) {
+    const auto stored = std::ranges::find(c.before, define, &stage::define);
+    if (stored == c.before.end() || stored->when != no_node) return false;
+    const bool made = stored->made != origin::program && names_all(c.g, c.g.arg(define, 0), stored->indices);
+    return made || is_named_pair(c.g, *stored);
+  });
+  return without_proofs()(c.g, whole);
+}
+
 }  // namespace
+
+bool is_named_pair(const graph& g, const stage& s) {
+  return s.where == place::workspace && s.made == origin::program && s.how == way::map && s.indices.size() > 1 &&
+         holds(g, g.arg(s.define, 0), op::reduce);
+}
+
+node_id stored_already(const context& c, node_id value) {
+  graph& g = c.g;
+  const index_set& of = g.free[value];
+  node_id whole = no_node;
+  for (const stage& s : c.before) {
+    const node_id body = g.arg(s.define, 0);
+    const node a = g[body], b = g[value];
+    const bool made = (s.made == origin::rule || s.made == origin::for_lanes) && s.where == place::workspace &&
+                      s.when == no_node && (s.how == way::map || s.how == way::pair_tiles);
+    if (!made || a.kind != b.kind || a.type != b.type || a.attribute != b.attribute || a.count != b.count ||
+        s.indices.size() != indices_of(g, of).size() || !names_all(g, body, s.indices))
+      continue;
+    if (whole == no_node) whole = without_stored(c, value);
+    same_but_for_names same(g);
+    if (!same(without_stored(c, body), whole)) continue;
+    std::vector<node_id> places = s.indices;
+    for (node_id& idx : places) idx = same.named(idx);
+    if (set_of(g, places) == of) return load_at(g, s.define, places);
+  }
+  return no_node;
+}
 
 node_id stored(const context& c, node_id body, stored_as as) {
   graph& g = c.g;
@@ -267,6 +306,8 @@ node_id stored(const context& c, node_id body, stored_as as) {
   for (stage& s : c.before)
     if (g.arg(s.define, 0) == body && s.where == place::workspace && names_all(g, body, s.indices))
       return result_of(g, s);
+  if (as.made == origin::rule || as.made == origin::for_lanes)
+    if (const node_id same = stored_already(c, body); same != no_node) return same;
   stage s;
   s.body = body;
   s.indices = std::move(indices);

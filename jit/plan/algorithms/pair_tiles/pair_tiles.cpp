@@ -49,14 +49,8 @@ class pairing {
 
   bool operator()() {
     for (const node_id n : reductions_in(g_, s_.body)) {
-      if (!may_be_form(n)) continue;
-      node_id all = over_closed_range(g_, n);
+      const node_id all = form_of(n);
       if (all == no_node) continue;
-      // What such a value is made of may have no stage of its own.
-      const bool ties = (is_extremum(g_, n) || joins_positions(g_, n)) && are_numbers_compared();
-      all = with_inlined(g_, all, [&](node_id d) { return (!ties && is_recomputed_pair(c_, d)) || !has_stage(d); });
-      all = with_outer_condition(g_, all);
-      if (!is_form(all)) continue;
       const node_id row = interchanged(c_, all, f_, [&](node_id e) { return expanded(e); });
       if (row == no_node) return take(n, all);
       replace_in(g_, s_, n, row);
@@ -65,14 +59,29 @@ class pairing {
     return false;
   }
 
+  // The reduction n as tiles fold it, over all places; none: they do not.
+  node_id form_of(node_id n) {
+    if (!may_be_form(n)) return no_node;
+    node_id all = over_closed_range(g_, n);
+    if (all == no_node) return no_node;
+    // What such a value is made of may have no stage of its own.
+    const bool ties = (is_extremum(g_, n) || joins_positions(g_, n)) && are_numbers_compared();
+    in_ranges_ = walks_ranges_of_pairs(g_, known_, n);
+    all = with_inlined(g_, all, [&](node_id d) { return (!ties && is_recomputed(d)) || !has_stage(d); });
+    for (const bool of_rows : {true, false})
+      if (const node_id whole = with_outer_condition(g_, all, of_rows); is_form(whole)) return whole;
+    return no_node;
+  }
+
  private:
   // Without the values that rules store of it, and what the program names of pairs.
   node_id expanded(node_id e) const {
     return with_inlined(g_, e, [&](node_id d) {
       const auto stored = std::ranges::find(c_.before, d, &stage::define);
-      return stored == c_.before.end() || stored->made != origin::program || is_recomputed_pair(c_, d);
+      return stored == c_.before.end() || stored->made != origin::program || is_recomputed(d);
     });
   }
+  bool is_recomputed(node_id define) const { return is_recomputed_pair(c_, define, in_ranges_); }
 
   // Then what ties with an extremum is looked for somewhere, and its value must have the bits that the extremum has. A
   // comparison with a constant, as with infinity in a logsumexp, asks for no ties.
@@ -98,7 +107,7 @@ class pairing {
         if (results.size() == 1 && g_.kind(q) == op::reduce && is_of_pair(g_, q, results[0], walk))
           ragged = ragged || !g_.free[g_.arg(q, 2)].within(set_of(g_, {g_.arg(q, 2)}));  // see are_sums
         const bool reads = g_.kind(q) == op::load && g_.kind(g_.arg(q, 0)) == op::define;
-        const bool of_pair = g_.kind(q) == op::reduce || (reads && is_recomputed_pair(c_, g_.arg(q, 0)));
+        const bool of_pair = g_.kind(q) == op::reduce || (reads && is_recomputed_pair(c_, g_.arg(q, 0), true));
         pairs = pairs || (of_pair && uses(g_, q, walk));
       });
     if (!pairs || ragged || known_.call().force_for_tests) return pairs && !ragged;
@@ -120,6 +129,9 @@ class pairing {
       if (is_of_pair(g_, r, f_.rows, f_.walk)) pairs |= g_.free[r].common(results);
     if (range->low != no_node && !shares_places(g_, g_.arg(n, 0), *range, f_.rows, f_.walk)) return false;
     const std::vector<node_id> others = indices_of(g_, results.without(pairs));
+    for (const node_id end : {range->low, range->high})
+      if (end != no_node && g_.free[end].meets(set_of(g_, others))) return false;
+    if (range->by_index && !may_read_all_places(g_, g_.arg(n, 0), f_.walk)) return false;
     if (range->where != no_node && g_.free[range->where].meets(set_of(g_, others))) return false;
     if (range->where != no_node && !has_same_bits(range->where)) return false;
     const bool all = range->low == no_node && range->where == no_node && others.empty();
@@ -242,16 +254,26 @@ class pairing {
   const facts& known_;
   stage& s_;
   pair_tile_form f_;
+  bool in_ranges_ = false;  // do rows walk ranges of their own?
 };
 
 }  // namespace
 
-bool take_pair_tiles(const context& c, stage& s) {
-  if (!may_have_tiles(c.known.call()) || s.how != way::map || s.when != no_node || s.order_when != no_node ||
-      s.rows.whole != no_node)
-    return false;
-  if (s.where == place::check || s.reads_block_tree || s.swept) return false;
-  return pairing(c, s)();
+static bool may_be_tiles(const context& c, const stage& s) {
+  return may_have_tiles(c.known.call()) && s.how == way::map && s.when == no_node && s.order_when == no_node &&
+         s.rows.whole == no_node && s.where != place::check && !s.reads_block_tree && !s.swept;
 }
+
+bool may_fold_ranges_of_pairs(const context& c, stage& s) {
+  if (!may_be_tiles(c, s)) return false;
+  const std::vector<node_id> all = reductions_in(c.g, s.body);
+  return std::ranges::any_of(all, [&](node_id n) {
+    const bool inner = std::ranges::any_of(
+        all, [&](node_id other) { return other != n && any_node(c.g, other, [&](node_id e) { return e == n; }); });
+    return !inner && walks_ranges_of_pairs(c.g, c.known, n) && pairing(c, s).form_of(n) != no_node;
+  });
+}
+
+bool take_pair_tiles(const context& c, stage& s) { return may_be_tiles(c, s) && pairing(c, s)(); }
 
 }  // namespace sheaf::inline v0_1::plan

@@ -10,4 +10,7 @@ namespace sheaf::inline v0_1::plan {
 // Makes a map stage one of pair tiles, or takes the reduction, or what it needs of its rows, out of it first.
 bool take_pair_tiles(const context& c, stage& s);
 
+// Do rows of a stage walk ranges of pairs that tiles would fold, in a reduction that is in no other?
+bool may_fold_ranges_of_pairs(const context& c, stage& s);
+
 }  // namespace sheaf::inline v0_1::plan

@@ -73,7 +73,7 @@ bool have_one_tile(graph& g, const stage& a, const stage& b) {
     return false;
   const pair_parts own = parts_of_pairs(g, a), other = parts_of_pairs(g, b);
   const auto same = [](const row_range& r, const row_range& q) {
-    return r.low == q.low && r.high == q.high && r.where == no_node && q.where == no_node;
+    return r.low == q.low && r.high == q.high && r.where == q.where && (r.where == no_node || r.by_index);
   };
   return same(own.range, other.range) && g.type(own.reduce) == g.type(other.reduce) &&
          std::ranges::any_of(own.sums, [&](const auto& sum) {

@@ -6,6 +6,7 @@
 #include <sheaf/jit/plan/algorithms/scatter/behind_condition.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/isolated.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/moved_inside.hpp>
+#include <sheaf/jit/plan/algorithms/scatter/scattered_products.hpp>
 #include <sheaf/jit/plan/compared.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/products.hpp>
@@ -343,6 +344,7 @@ bool take_scatter(const context& c, stage& s) {
     if (simpler == n) simpler = few_places(c, s, n, form);
     if (simpler == n) simpler = counted(g, n);
     if (simpler == n) simpler = in_memory_order(g, n);
+    if (simpler == n && form.how == way::scatter) simpler = with_products_apart(c, s, n, form.owned);
     if (simpler == n) simpler = nested(c, n, form);
     if (simpler != n) {
       replace_in(g, s, n, simpler);
