@@ -211,7 +211,7 @@ class factor_of_rows {
     for (int k = 0; k < g_[n].count; ++k) visit(g_.arg(n, k));
   }
   bool is_factor(node_id n) const {
-    const index_set& of = g_.free[n];
+    const index_set of = g_.free[n];
     if (!is_floating(g_.type(n)) || row(g_.type(n)).bytes < 4 || of.has(g_.ordinal(lane_)) || !of.meets(bound_) ||
         !of.meets(rows_) || !has_closed_ranges(g_, n))
       return false;
@@ -292,7 +292,7 @@ class masked_product {
     if (rest_.empty()) return false;
     factor_ = product_of(g_, own, n_);
     // No more values than of something that is loaded.
-    const index_set& of = g_.free[mask_];
+    const index_set of = g_.free[mask_];
     const auto loads_all = [&](node_id e) {
       return g_.kind(e) == op::load && g_.free[e] == of && !is_recomputed_pair(c_, g_.arg(e, 0));
     };

@@ -69,7 +69,7 @@ class result_functions {
            is_closed(g_, of[0]) && (known_.call().force_for_tests || known_.trips(of[0]) >= least_results);
   }
   bool is_of_short_folds(node_id function) {
-    const index_set& of = g_.free[function];
+    const index_set of = g_.free[function];
     std::vector<node_id> folds;
     nodes seen;
     find_folds(g_, function, seen, folds);

@@ -42,9 +42,9 @@ inline node_id load_at(graph& g, node_id tensor, const std::vector<node_id>& sub
 
 // An index under a name that nothing in the program has, so nothing captures it.
 inline node_id fresh_index(graph& g, node_id like, node_id low, node_id high) {
-  const int count = g.indices.size();
+  const int count = g.size();
   node_id fresh = like;
-  for (int serial = index_serial(g, like) + 1; g.indices.size() == count; ++serial)
+  for (int serial = index_serial(g, like) + 1; g.size() == count; ++serial)
     fresh = index(g, index_name(g, like), serial, low, high);
   return fresh;
 }
@@ -64,6 +64,7 @@ class replacement {
     if (g_.kind(from) == op::index) hidden_.insert(g_.ordinal(from));
   }
   void keep_proofs() { proofs_ = proofs::kept; }
+  void drop_proofs() { drops_proofs_ = true; }
   // Of a part of a reduction: its indices, whose ranges may hold what is replaced, are bound elsewhere too.
   void keep_indices(node_id root) {
     for_each_node(g_, root, [&](node_id n) {
@@ -115,6 +116,7 @@ class replacement {
     const index_set own = set_of(g_, bound_indices(g_, n));
     replacement inside(g_, at_, simplifies_);
     inside.proofs_ = proofs_;
+    inside.drops_proofs_ = drops_proofs_;
     for (const auto& [from, to] : added_) {
       const bool hides = g_.kind(from) == op::index && hidden_.has(g_.ordinal(from));
       if (hides && own.has(g_.ordinal(from))) continue;
@@ -141,6 +143,7 @@ class replacement {
     const std::int64_t bare = old.attribute & ~proven_inside;
     const node_id made = g_.intern(op::load, old.type, bare, list.data(), old.count);
     const bool proves = is_proven(g_, n) ? keeps_proofs() : proofs_ == proofs::kept && is_inside(g_, n);
+    if (drops_proofs_) return made;
     return proves && !is_inside(g_, made) ? proven(g_, made) : made;
   }
 
@@ -156,6 +159,7 @@ class replacement {
   index_set hidden_;  // indices among them, but for those renamed
   bool simplifies_;
   proofs proofs_ = proofs::known;
+  bool drops_proofs_ = false;
   std::vector<std::pair<node_id, node_id>> added_;
   std::unordered_map<node_id, node_id> to_;
 };

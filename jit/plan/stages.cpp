@@ -271,7 +271,7 @@ bool is_named_pair(const graph& g, const stage& s) {
 
 node_id stored_already(const context& c, node_id value) {
   graph& g = c.g;
-  const index_set& of = g.free[value];
+  const index_set of = g.free[value];  // nodes are made below
   node_id whole = no_node;
   for (const stage& s : c.before) {
     const node_id body = g.arg(s.define, 0);

@@ -1,5 +1,9 @@
 // Accesses that are moved inside a tensor: their gradients are solved for the index instead of scattered, and wrapped
 // loads divide nothing, at any size and shift.
+#include <sstream>
+
+#include <sheaf/jit/ir/print.hpp>
+
 #include "solved_plans.hpp"
 
 namespace sheaf::test {
@@ -44,6 +48,26 @@ TEST(moved_inside, reflected) {
   SHEAF_ENERGY(reflected)
   expect_at_all_sizes(test_of);
   expect_solved(test_of(23, 31));
+}
+
+// An index that is solved for has fewer values than the result has rows: for the others what it reads is not read.
+TEST(moved_inside, terms_of_an_index_with_fewer_values) {
+  constexpr auto table = tensor<"table", double, 2, 6, 4>;
+  constexpr auto pick = tensor<"pick", std::int64_t, 1, 4>;
+  constexpr auto d = define<"d">(k) = abs(table(pick(k), k) - table(k % 6_c, maximum(k - 2_c, 0_c)));
+  constexpr auto loss = define<"loss">() = sum(k, d(k));
+  const graph g = detail::build_graph<decltype(grad(loss, table))>();
+  plan::call_facts call;
+  for (const input_row& in : g.inputs)
+    call.inputs.push_back({in.rank == 2 ? std::vector<shapes::amount>{6, 4} : std::vector<shapes::amount>{4}, true});
+  std::istringstream lines(ir::print(plan_program(g, call, "t").code));
+  int masked = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!has(line, "load uniform pick[")) continue;
+    EXPECT_TRUE(has(line, "mask")) << line;
+    ++masked;
+  }
+  EXPECT_EQ(1, masked);
 }
 
 // What a term reads where its update goes is the row of the update; what it reads elsewhere stays.

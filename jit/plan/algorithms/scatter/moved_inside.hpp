@@ -58,7 +58,11 @@ class moved_inside {
     index_set at;
     for (const auto& [e, other] : rows) at |= g_.free[e], at |= g_.free[other];
     replacement put(g_, at);
-    put.keep_proofs();
+    // Of an index that is solved for, a term is evaluated where its range has no such value, too.
+    if (std::ranges::all_of(rows, [&](const auto& row) { return holds(g_, row.first, op::load); }))
+      put.keep_proofs();
+    else
+      put.drop_proofs();
     for (const auto& [e, other] : rows) put.add(e, other);
     return put;
   }
