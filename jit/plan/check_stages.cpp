@@ -124,6 +124,8 @@ check check_of(const graph& g, const subscript& s) {
   return c;
 }
 
+bool is_apart(const evaluated_load& of, int dimension) { return std::ranges::find(of.apart, dimension) != of.apart.end(); }
+
 // The loops around a load whose indices a subscript doesn't depend on; those of one of numbers and extents are found
 // where they are evaluated.
 std::vector<node_id> others_around(const graph& g, const evaluated_load& of, node_id e) {
@@ -155,10 +157,11 @@ std::vector<node_id> nodes_of(const std::vector<evaluated_load>& list) {
 
 std::vector<int> waiting_subscripts(graph& g, const evaluated_load& of) {
   std::vector<int> list;
-  if (others_around(g, of, of.load).empty() && is_true(g, of.when)) return list;
+  if (others_around(g, of, of.load).empty() && is_true(g, of.when) && of.apart.empty()) return list;
   for (int d = 0; d + 1 < g[of.load].count; ++d) {
     const subscript s(g, of.load, d);
-    if (!is_uniform(g, s.e) && !is_true(g, s.inside(g))) list.push_back(d);
+    const bool waits = !is_uniform(g, s.e) || is_apart(of, d);
+    if (waits && !is_true(g, s.inside(g))) list.push_back(d);
   }
   return list;
 }
@@ -166,7 +169,7 @@ std::vector<int> waiting_subscripts(graph& g, const evaluated_load& of) {
 void check_stages::add_load(const evaluated_load& of) {
   for (int d = 0; d + 1 < g[of.load].count; ++d) {
     const subscript s(g, of.load, d);
-    if (is_true(g, s.inside(g))) continue;
+    if (is_apart(of, d) || is_true(g, s.inside(g))) continue;
     ends r = ends_of(g, without_definitions(g, s.asked));
     const node_id between =
         conjunction(g, range_condition(g, r.least, s.low, make(g, op::add, r.least, integer(g, 1))),
@@ -179,9 +182,8 @@ void check_stages::add_load(const evaluated_load& of) {
     c.most = r.most;
     c.outside = conjunction(g, with_elements(g, of, s),
                             without_definitions(g, make(g, op::logical_not, inside)));
-    const auto same = [&](const check& other) { return other.outside == c.outside; };
-    if (std::ranges::any_of(plan.checks, same)) continue;
     positions(g, c, free_indices(g, c.outside));
+    if (is_asked(c)) continue;
     c.uniform = c.indices.empty() && !holds(g, c.outside, op::load);
     if (!c.uniform) {
       const node_id only = known.call().gpu ? no_node : suspected(g, known, c, stages);
@@ -202,16 +204,21 @@ void check_stages::add_violation(const violation& v) {
     c.least = without_definitions(g, v.least);
     c.most = without_definitions(g, v.most);
   }
-  const auto same = [&](const check& other) { return other.outside == c.outside; };
-  if (std::ranges::any_of(plan.checks, same)) return;
   c.uniform = known.value(c.outside).has_value();
   for (const node_id idx : asked.loops)
     c.uniform = c.uniform && known.value(g.arg(idx, 0)) && known.value(g.arg(idx, 1));
+  if (!c.uniform) positions(g, c, asked.loops);
+  if (is_asked(c)) return;
   if (!c.uniform) {
-    positions(g, c, asked.loops);
     add_stage(c, known.call().gpu ? no_node : suspected_by_itself(g, c, stages));
   }
   plan.checks.push_back(std::move(c));
+}
+
+// In the same loops: others may be empty.
+bool check_stages::is_asked(const check& c) const {
+  return std::ranges::any_of(
+      plan.checks, [&](const check& other) { return other.outside == c.outside && other.indices == c.indices; });
 }
 
 void check_stages::add_demands() {

@@ -14,6 +14,7 @@ struct evaluated_load {
   std::vector<node_id> around;  // the loops that data may leave empty
   bool inner = false;           // it depends on indices that are bound in these
   node_id when = no_node;       // of extents, that the plan doesn't ask (facts::irregular)
+  std::vector<int> apart = {};  // subscripts that are violations of their own
 
   bool operator==(const evaluated_load&) const = default;
 };
@@ -37,6 +38,7 @@ struct check_stages {
   void ask_together(const std::vector<node_id>& loads);
 
  private:
+  bool is_asked(const check& c) const;
   // only: a condition without which there is nothing to be found.
   void add_stage(check& c, node_id only = no_node);
 };

@@ -47,8 +47,9 @@ class unproven_loads {
   std::unordered_map<node_id, bool> leads_;
 };
 
-// Loads that are evaluated whatever the data, but for loops that it leaves empty, arguments first; but those that
-// find_violations asks about.
+// Loads that are evaluated whatever the data, but for loops that it leaves empty, arguments first; but those with a
+// subscript that is outside whatever the data: find_violations asks whether these are evaluated. Of irregular calls, of
+// which that is not known, it asks about such a subscript alone.
 class unconditional_loads {
  public:
   // when: what extents must be for any of them.
@@ -69,7 +70,7 @@ class unconditional_loads {
     if (kind == op::select || kind == op::logical_and || kind == op::logical_or) return (*this)(g_.arg(n, 0));
     if (kind == op::reduce) return reduction(n);
     for (int k = g_[n].count - 1; k >= (kind == op::load ? 1 : 0); --k) (*this)(g_.arg(n, k));
-    if (kind == op::load && !outside_.has(n)) add(n);
+    if (kind == op::load && (!outside_.has(n) || known_.irregular())) add(n);
   }
 
  private:
@@ -92,6 +93,7 @@ class unconditional_loads {
   }
   void add(node_id n) {
     evaluated_load e{n, around_.in, g_.free[n].meets(inner_), around_.when};
+    if (outside_.has(n)) e.apart = outside_.dimensions.at(n);
     if (std::ranges::find(found_, e) == found_.end()) found_.push_back(std::move(e));
   }
   // By data: what stands in a window that numbers or indices alone cut to nothing is checked all the same.
@@ -266,7 +268,7 @@ void prove(graph& g, const std::vector<evaluated_load>& loads, std::vector<stage
       if (e.load != n) continue;
       const std::vector<int> list = waiting_subscripts(g, e);
       anyway = anyway || list.empty();
-      inner = inner || (e.inner && is_true(g, e.when));
+      inner = inner || (e.inner && is_true(g, e.when) && e.apart.empty());
       waiting.insert(waiting.end(), list.begin(), list.end());
     }
     if (anyway || inner) inside.push_back(n);

@@ -218,4 +218,12 @@ class comparisons {
 
 void store_compared(graph& g, const facts& known, std::vector<stage>& stages) { comparisons(g, known, stages)(); }
 
+bool compares_numbers(const graph& g) {
+  for (node_id n = 0; n < g.size(); ++n)
+    if (g.kind(n) == op::equal && is_floating(g.type(g.arg(n, 0))) && !is_constant(g, g.arg(n, 0)) &&
+        !is_constant(g, g.arg(n, 1)))
+      return true;
+  return false;
+}
+
 }  // namespace sheaf::inline v0_1::plan

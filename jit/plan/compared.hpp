@@ -16,4 +16,8 @@ inline bool is_exact(const graph& g, node_id value) {
   return !is_floating(g.type(value)) || g.kind(without_cast(g, value)) == op::load;
 }
 
+// Is a number compared with another for ties somewhere? Then a value and its extremum must have the same bits, wherever
+// they are computed. A comparison with a constant, as with infinity in a logsumexp, asks for no ties.
+bool compares_numbers(const graph& g);
+
 }  // namespace sheaf::inline v0_1::plan

@@ -6,6 +6,7 @@
 
 #include <sheaf/jit/plan/algorithms/pair_tiles/ranges.hpp>
 #include <sheaf/jit/plan/bounds.hpp>
+#include <sheaf/jit/plan/compared.hpp>
 #include <sheaf/jit/plan/factors.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/same_but_for_names.hpp>
@@ -118,6 +119,9 @@ bool is_recomputed_pair(const context& c, node_id define, bool in_ranges) {
   return std::ranges::any_of(c.before, [&](const stage& s) {
     if (s.define != define || !is_named_pair(c.g, s)) return false;
     const std::vector<node_id> list = reductions_in(c.g, c.g.arg(define, 0));
+    // Computed by another loop it would have other bits, and nothing would tie.
+    const auto is_rounded = [&](node_id n) { return is_floating(c.g.type(n)) && !is_term_by_term(c.g, n); };
+    if (std::ranges::any_of(list, is_rounded) && compares_numbers(c.g)) return false;
     return in_ranges || std::ranges::none_of(list, [&](node_id n) { return is_small_product(c.g, c.known, n); });
   });
 }

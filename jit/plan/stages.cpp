@@ -306,7 +306,7 @@ node_id stored(const context& c, node_id body, stored_as as) {
   for (stage& s : c.before)
     if (g.arg(s.define, 0) == body && s.where == place::workspace && names_all(g, body, s.indices))
       return result_of(g, s);
-  if (as.made == origin::rule || as.made == origin::for_lanes)
+  if (as.shared)
     if (const node_id same = stored_already(c, body); same != no_node) return same;
   stage s;
   s.body = body;
@@ -363,7 +363,7 @@ node_id earlier(graph& g, node_id use) {
 void store_by_itself(const context& c, stage& s, node_id n, std::string reason, bool in_lanes) {
   stage like = s;
   if (!in_lanes) like.vector = no_node;
-  replace_in(c.g, s, n, stored(c, n, {"materialised", like, std::move(reason)}));
+  replace_in(c.g, s, n, stored(c, n, {"materialised", like, std::move(reason), origin::rule, true}));
 }
 
 void replace_in(graph& g, stage& s, node_id from, node_id to) { s.body = with(g, s.body, from, to); }

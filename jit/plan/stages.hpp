@@ -24,6 +24,7 @@ struct stored_as {
   const stage& like;
   std::string reason;
   origin made = origin::rule;
+  bool shared = false;  // another stage's that has the value already, whatever its indices are called, will do
 };
 node_id stored(const context& c, node_id body, stored_as as);
 // Gives a stage that has its value and its indices the definition of both, by this name.

@@ -138,5 +138,29 @@ TEST(pair_ranges, shared_keys) {
   of.expect_right(1e-4);
 }
 
+// A maximum that is written out has ties: the scores that it is compared with have its bits, whatever computes them.
+TEST(pair_ranges, maxima_of_scores_written_out) {
+  constexpr auto a = tensor<"a", float, 2>;
+  constexpr auto b = tensor<"b", float, 2>;
+  constexpr auto p = define<"p">(t, s) = sum(d, a(t, d) * b(s, d));
+  constexpr auto m = define<"m">(t) = max(s.in(0_c, t + 1_c), p(t, s));
+  constexpr auto z = define<"z">(t) = sum(s.in(0_c, t + 1_c), exp(p(t, s) - m(t)));
+  constexpr auto loss = define<"loss">() = sum(t, z(t));
+  for (const std::int64_t rows : {9, 140, 700}) {
+    trial of(detail::build_graph<decltype(grad(loss, a))>());
+    of.random("a", {rows, 64}).random("b", {rows, 64});
+    of.expect_right(1e-3);
+  }
+}
+
+// Under a mask of rows and places a product is computed without it, if what it hides is finite; both are stored.
+TEST(pair_ranges, scores_under_a_mask_of_data) {
+  constexpr auto hidden = tensor<"hidden", bool, 2>;
+  trial of = attention(s.where(hidden(t, s)));
+  of.with("hidden", {70, 70}, std::vector<double>(4900, 1));
+  fill(of, 6, 70, 16);
+  of.expect_right(1e-4);
+}
+
 }  // namespace
 }  // namespace sheaf::test

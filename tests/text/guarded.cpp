@@ -341,5 +341,26 @@ TEST(guarded, a_subscript_outside_is_looked_for_once_behind_its_weakest_conditio
   EXPECT_THROW(program({{"x", x}, {"cut", cut}}), error);
 }
 
+// Whether a number is outside is asked when a call has an empty range; the other subscripts of its load are checked all
+// the same.
+TEST(guarded, subscripts_beside_a_number_that_may_be_outside) {
+  const auto x = filled<double>(2, 3, 1);
+  const auto none = filled<double>(0, 0), one = filled<double>(1, 1);
+  const char* rows = "y(i.in(0, extent(w, 0))) = x(i, 1) * w(i) + sum(j, v(j))";
+  for (const shape_policy shapes : {shape_policy::automatic, shape_policy::classes}) {
+    const text_program program(rows, options{.shapes = shapes});
+    EXPECT_THROW(program({{"x", x}, {"w", filled<double>(5, 1)}, {"v", none}}), error);
+    EXPECT_THROW(program({{"x", filled<double>(2, 1, 1)}, {"w", one}, {"v", none}}), error);
+    EXPECT_NO_THROW(program({{"x", x}, {"w", filled<double>(2, 1)}, {"v", none}}));
+    EXPECT_NO_THROW(program({{"x", filled<double>(2, 1, 1)}, {"w", none}, {"v", none}}));
+  }
+}
+
+// A number outside is asked for in the loops of each place that reads it: some are empty.
+TEST(guarded, a_number_outside_in_an_empty_loop_and_beside_it) {
+  expect_outside("y(a) = select(a == 1, max(i.in(0, c(a)), w(2) + x(i)) + w(2), 0)",
+                 {{"w", filled<double>(2, 1)}, {"c", filled<std::int64_t>(3, 0)}, {"x", filled<double>(3, 1)}});
+}
+
 }  // namespace
 }  // namespace sheaf::test

@@ -6,6 +6,7 @@
 #include <sheaf/jit/plan/algorithms/pair_tiles/interchange.hpp>
 #include <sheaf/jit/plan/algorithms/pair_tiles/parts.hpp>
 #include <sheaf/jit/plan/algorithms/pair_tiles/powers.hpp>
+#include <sheaf/jit/plan/compared.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/packing.hpp>
@@ -65,7 +66,7 @@ class pairing {
     node_id all = over_closed_range(g_, n);
     if (all == no_node) return no_node;
     // What such a value is made of may have no stage of its own.
-    const bool ties = (is_extremum(g_, n) || joins_positions(g_, n)) && are_numbers_compared();
+    const bool ties = (is_extremum(g_, n) || joins_positions(g_, n)) && compares_numbers(g_);
     in_ranges_ = walks_ranges_of_pairs(g_, known_, n);
     all = with_inlined(g_, all, [&](node_id d) { return (!ties && is_recomputed(d)) || !has_stage(d); });
     for (const bool of_rows : {true, false})
@@ -83,15 +84,6 @@ class pairing {
   }
   bool is_recomputed(node_id define) const { return is_recomputed_pair(c_, define, in_ranges_); }
 
-  // Then what ties with an extremum is looked for somewhere, and its value must have the bits that the extremum has. A
-  // comparison with a constant, as with infinity in a logsumexp, asks for no ties.
-  bool are_numbers_compared() const {
-    for (node_id n = 0; n < g_.size(); ++n)
-      if (g_.kind(n) == op::equal && is_floating(g_.type(g_.arg(n, 0))) && !is_constant(g_, g_.arg(n, 0)) &&
-          !is_constant(g_, g_.arg(n, 1)))
-        return true;
-    return false;
-  }
   bool has_stage(node_id define) const {
     return std::ranges::any_of(c_.before, [&](const stage& s) { return s.define == define; });
   }
