@@ -124,7 +124,9 @@ check check_of(const graph& g, const subscript& s) {
   return c;
 }
 
-bool is_apart(const evaluated_load& of, int dimension) { return std::ranges::find(of.apart, dimension) != of.apart.end(); }
+bool is_apart(const evaluated_load& of, int dimension) {
+  return std::ranges::find(of.apart, dimension) != of.apart.end();
+}
 
 // The loops around a load whose indices a subscript doesn't depend on; those of one of numbers and extents are found
 // where they are evaluated.

@@ -15,6 +15,7 @@ namespace sheaf::inline v0_1::plan {
 bool is_empty(const facts& known, node_id idx);
 // Is that not asked when the plan is made?
 bool is_open(const facts& known, node_id idx);
+// A condition: it has a value.
 node_id has_elements(graph& g, node_id idx);
 // A condition, and that those of the loops have elements of which that is not asked.
 node_id when_run(graph& g, const facts& known, std::span<const node_id> loops, node_id when);

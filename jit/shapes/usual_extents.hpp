@@ -19,9 +19,9 @@ namespace sheaf::inline v0_1::shapes {
 class usual_extents {
  public:
   enum class covering : std::uint8_t {
-    few,     // classes, and nothing else is asked of a call (decisions::bound_by)
-    usual,   // as many; what pays is asked besides
-    one      // all sizes have one class; the same
+    few,    // a plan asks nothing of a call but which class it is of (decisions::bound_by)
+    usual,  // the same classes, in which a plan may ask what pays
+    one     // one class of all sizes, in which it may ask that, too
   };
   explicit usual_extents(const graph& g, covering by);
 
