@@ -28,8 +28,9 @@ bool may_have_tiles(const call_facts& call) { return !call.gpu && call.overrides
 
 bool are_many(const facts& known, node_id rows, node_id walk, const index_set& pairs) {
   if (known.call().force_for_tests) return true;
-  return known.trips(rows) >= tuning::pair_tiles::least_rows && known.trips(walk) >= numerics::pair_tiles::places &&
-         known.trips(pairs) >= tuning::pair_tiles::worth_code;
+  return all_of({{known.trips(rows), tuning::pair_tiles::least_rows},
+                 {known.trips(walk), numerics::pair_tiles::places},
+                 {known.trips(pairs), tuning::pair_tiles::worth_code}});
 }
 
 // Made of elements as they are read: no part of it depends on one of the two indices alone, so that none is computed
