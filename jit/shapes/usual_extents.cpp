@@ -128,9 +128,10 @@ bool usual_extents::is_irregular(std::span<const amount> extents) const {
   });
 }
 
+bool usual_extents::is_list() const { return std::ranges::find(roles_, role::along) == roles_.end(); }
+
 usual_extents::sizes usual_extents::general_sizes() const {
-  const bool table = std::ranges::find(roles_, role::along) != roles_.end();
-  return {table ? classes::usual_row : classes::usual_list, classes::usual_row, classes::usual_rows};
+  return {!is_list() ? classes::usual_row : classes::usual_list, classes::usual_row, classes::usual_rows};
 }
 
 // The usual one of the first range of extents that holds n, which ends before its limit.
@@ -159,11 +160,12 @@ usual_extents::sizes usual_extents::sizes_of(std::span<const amount> extents, st
   }
   // A table of rows is large however many they are, but for few long ones.
   if (u.along == usual_long_row && is_each_below(few, extents, most)) u.rows = usual_few;
+  if (u.along == usual_row) is_each_below(many, extents, most);  // what few rows allow is of the same usual ones
   if (u.along == usual_row || u.along == usual_long_row) return u.also_along = usual_row, u;
   for (std::size_t k = 0; k < extents.size() && u.also_along == 0; ++k)
     if (roles_[k] == role::also_along)
       u.also_along = usual_of(extents[k], {{narrow_row, usual_short}, {any, usual_row}}, most[k]);
-  if (u.also_along != 0)
+  if (u.also_along != 0 || (u.along == usual_short && !is_list()))
     u.rows = usual_any;
   else if (!is_each_below(many, extents, most))
     u.rows = usual_many;

@@ -12,7 +12,7 @@ namespace sheaf::inline v0_1::shapes {
 
 // Dimensions that the program ties to each other are one size. What a class holds of them is how long the dimension is
 // along which lanes go (short, narrow, a row, a long one), whether others along which elements lie are short, and how
-// many rows the longest of the others has: few where they are long, some or many where they are short or narrow and all
+// many rows the longest of the others has: few where they are long, some or many where they are narrow, or rows and all
 // lie along one dimension, else any number. The dimensions of a tensor share its rows, so that a batch of matrices is
 // planned for as large a tensor as a table is. Calls are irregular where a range of the program is empty or a subscript
 // without data is outside: they have one class, and what its plan would ask of them is asked when the kernel runs.
@@ -35,6 +35,7 @@ class usual_extents {
   struct sizes {
     std::int64_t along = 0, also_along = 0, rows = 0;
   };
+  bool is_list() const;  // lanes go along no table of numbers
   sizes general_sizes() const;
   // most: gets the largest of the class, by place.
   sizes sizes_of(std::span<const amount> extents, std::vector<std::int64_t>& most) const;

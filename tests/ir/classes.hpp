@@ -14,7 +14,7 @@ void count_kernels_of_classes(const std::string& name, const graph& g, const pla
 
 inline constexpr std::size_t few_kernels = 8;
 inline constexpr double share_with_few = 1;     // of the programs, at least
-inline constexpr double most_of_classes = 5.5;  // kernels of a program for 60 calls of classes, on average
+inline constexpr double most_of_classes = 5;  // kernels of a program for 60 calls of classes, on average
 inline constexpr double most_of_plans = 32;     // the same of calls that are planned each
 
 struct class_counts {
