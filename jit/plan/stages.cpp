@@ -8,7 +8,6 @@
 #include <sheaf/jit/plan/compared.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/same_but_for_names.hpp>
-#include <sheaf/jit/tuning/stages.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -262,13 +261,8 @@ node_id without_stored(const context& c, node_id e) {
   return without_proofs()(c.g, whole);
 }
 
-}  // namespace
-
-bool is_named_pair(const graph& g, const stage& s) {
-  return s.where == place::workspace && s.made == origin::program && s.how == way::map && s.indices.size() > 1 &&
-         holds(g, g.arg(s.define, 0), op::reduce);
-}
-
+// What a rule stored already that is this value, whatever its indices are called and in which order they are: the load
+// of it; no_node: there is none.
 node_id stored_already(const context& c, node_id value) {
   graph& g = c.g;
   const index_set of = g.free[value];  // nodes are made below
@@ -289,6 +283,13 @@ node_id stored_already(const context& c, node_id value) {
     if (set_of(g, places) == of) return load_at(g, s.define, places);
   }
   return no_node;
+}
+
+}  // namespace
+
+bool is_named_pair(const graph& g, const stage& s) {
+  return s.where == place::workspace && s.made == origin::program && s.how == way::map && s.indices.size() > 1 &&
+         holds(g, g.arg(s.define, 0), op::reduce);
 }
 
 node_id stored(const context& c, node_id body, stored_as as) {

@@ -35,10 +35,6 @@ stage& stage_behind(const context& c, node_id loaded);
 // Does the program name a value of two indices or more that takes reductions, and is it stored as it stands?
 bool is_named_pair(const graph& g, const stage& s);
 
-// What a rule stored already that is this value, whatever its indices are called and in which order they are: the load
-// of it; no_node: there is none.
-node_id stored_already(const context& c, node_id value);
-
 // A stage of `before` that has this value already, read at `walk`; no_node: there is none.
 node_id known_as(graph& g, node_id value, node_id walk, const std::vector<stage>& before);
 

@@ -27,6 +27,16 @@ std::vector<amount> exactly(std::span<const std::int64_t> extents, decisions& re
   return list;
 }
 
+// The usual one of the first range of extents that holds n, which ends before its limit.
+struct usual_range {
+  std::int64_t limit, usual;
+};
+std::int64_t usual_of(const amount& n, std::initializer_list<usual_range> ranges, std::int64_t& most) {
+  for (const usual_range& r : ranges)
+    if (r.limit == classes::any || n < r.limit) return most = r.limit == classes::any ? r.limit : r.limit - 1, r.usual;
+  return 0;
+}
+
 }  // namespace
 
 usual_extents::usual_extents(const graph& g, covering by)
@@ -132,16 +142,6 @@ bool usual_extents::is_list() const { return std::ranges::find(roles_, role::alo
 
 usual_extents::sizes usual_extents::general_sizes() const {
   return {!is_list() ? classes::usual_row : classes::usual_list, classes::usual_row, classes::usual_rows};
-}
-
-// The usual one of the first range of extents that holds n, which ends before its limit.
-struct usual_range {
-  std::int64_t limit, usual;
-};
-std::int64_t usual_of(const amount& n, std::initializer_list<usual_range> ranges, std::int64_t& most) {
-  for (const usual_range& r : ranges)
-    if (r.limit == classes::any || n < r.limit) return most = r.limit == classes::any ? r.limit : r.limit - 1, r.usual;
-  return 0;
 }
 
 usual_extents::sizes usual_extents::sizes_of(std::span<const amount> extents, std::vector<std::int64_t>& most) const {

@@ -124,6 +124,7 @@ inline constexpr int most_nodes = 64;  // nodes; limit: of a term that each case
 namespace stages {
 inline constexpr int indices_left = 256;           // indices; estimate: of those a plan may have, that rules make
 inline constexpr std::int64_t most_repeated = 40;  // operations; bench_survey: of a stencil, 56 are better stored
+inline constexpr double reads_by_data = 4;  // factor; estimate: reads of a value of several tensors, stored for them
 }  // namespace stages
 namespace placement {
 inline constexpr double repeats_allowed = 1.5;  // factor; estimate: more evaluations than values are stored instead
