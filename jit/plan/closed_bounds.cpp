@@ -48,7 +48,8 @@ class bounds_of_nodes {
     if (kind == op::bit_and)
       for (const int k : {0, 1})
         if (limit(e, k) >= 0) return {integer(g_, 0), integer(g_, limit(e, k))};
-    const bool by_constant = (kind == op::mul || kind == op::quotient) && limit(e, 1) > 0;
+    const bool by_constant =
+        ((kind == op::mul || kind == op::quotient) && limit(e, 1) > 0) || (kind == op::mul && limit(e, 0) > 0);
     const bool steps = kind == op::add || kind == op::sub || kind == op::minimum || kind == op::maximum || by_constant;
     if (!steps) return {};
     const closed_bounds a = (*this)(g_.arg(e, 0)), b = (*this)(g_.arg(e, 1));

@@ -6,6 +6,7 @@
 #include <sheaf/jit/plan/check_stages.hpp>
 #include <sheaf/jit/plan/group_tile.hpp>
 #include <sheaf/jit/plan/packing.hpp>
+#include <sheaf/jit/plan/register_tile.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/roots.hpp>
 #include <sheaf/jit/plan/algorithms/pair_tiles/powers.hpp>
@@ -112,7 +113,8 @@ bool reads_own_block(const graph& g, const kernel_plan& k, const stage& reader, 
   });
 }
 
-bool may_join(graph& g, const facts& known, const program_plan& plan, const kernel_plan& k, stage& s) {
+bool may_join(graph& g, const facts& known, program_plan& plan, const kernel_plan& k, int i) {
+  stage& s = plan.at(i);
   const stage& leader = plan.at(k.stages.front());
   if (leader.where == place::check || s.where == place::check || leader.asked != s.asked ||
       leader.promised != s.promised || leader.when != s.when)
@@ -157,6 +159,8 @@ bool may_join(graph& g, const facts& known, const program_plan& plan, const kern
       return false;
   }
   if (!may_share_updates(g, known, plan, k, renamed)) return false;
+  if (k.stages.size() == 1 && loses_register_tile(g, known, plan, k.stages.front())) return false;
+  if (loses_register_tile(g, known, plan, i)) return false;
   s = std::move(renamed);
   return true;
 }
@@ -341,7 +345,7 @@ void place_stages(graph& g, const facts& known, program_plan& plan) {
     // so many.
     const bool apart = known.call().overrides.fusion == fusion::off ||
                        g.indices_left() < tuning::kernels::indices_left;
-    while (k < plan.kernels.size() && (apart || !may_join(g, known, plan, plan.kernels[k], s))) ++k;
+    while (k < plan.kernels.size() && (apart || !may_join(g, known, plan, plan.kernels[k], static_cast<int>(i)))) ++k;
     home[i] = k;
     if (k < plan.kernels.size()) {
       plan.kernels[k].stages.push_back(static_cast<int>(i));

@@ -16,16 +16,32 @@ class choice {
       : g_(g), known_(known), plan_(plan), k_(k), w_(g, known, plan, k) {}
 
   void operator()() {
-    if (w_.reductions.empty() || !is_eligible()) return;
-    std::vector<tiled_loop> loops = loops_of_tile();
-    if (loops.empty() || !is_worth_code()) return;
-    w_.weigh(loops);
-    most_.assign(loops.size(), most_copies);
-    while (!fits(loops, choose(loops)))
+    std::vector<tiled_loop> loops = weighed_loops();
+    while (!loops.empty() && !fits(loops, choose(loops)))
       ;
+  }
+  // The time of the best tile of its loops over that of the best one of this loop alone.
+  double share_of_time(node_id loop) {
+    const std::vector<tiled_loop> loops = weighed_loops();
+    std::vector<tiled_loop> alone = loops;
+    std::erase_if(alone, [&](const tiled_loop& t) { return t.index != loop; });
+    if (loops.size() == alone.size()) return 1;
+    const model model_of(g_, known_, w_);
+    candidate now{.tile = {}, .lanes = lanes()};
+    now.time = *model_of.time(now);
+    return best_of(loops, now, model_of).time / best_of(alone, now, model_of).time;
   }
 
  private:
+  // None: it has no tile.
+  std::vector<tiled_loop> weighed_loops() {
+    if (w_.reductions.empty() || !is_eligible()) return {};
+    std::vector<tiled_loop> loops = loops_of_tile();
+    if (loops.empty() || !is_worth_code()) return {};
+    w_.weigh(loops);
+    most_.assign(loops.size(), most_copies);
+    return loops;
+  }
   const stage& at(int i) const { return plan_.at(i); }
   candidate choose(std::vector<tiled_loop> loops) const {
     const model model_of(g_, known_, w_);
@@ -164,6 +180,16 @@ class choice {
 
 }  // namespace
 }  // namespace register_tiles
+
+bool loses_register_tile(graph& g, const facts& known, program_plan& plan, int i) {
+  const stage& s = plan.at(i);
+  if (known.call().gpu || s.loops.size() < 3 || reductions_in(g, s.body).empty()) return false;
+  kernel_plan alone;
+  alone.stages = {i};
+  alone.parallel = s.parallel;
+  alone.task = s.task;
+  return register_tiles::choice(g, known, plan, alone).share_of_time(s.parallel) < tuning::register_tile::worth_apart;
+}
 
 void choose_register_tiles(graph& g, const facts& known, program_plan& plan) {
   if (known.call().gpu) return;

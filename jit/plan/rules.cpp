@@ -28,6 +28,7 @@
 #include <sheaf/jit/plan/algorithms/scatter/scatter_by_place.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/algorithms/window/separate_windows.hpp>
+#include <sheaf/jit/plan/algorithms/window/window_functions.hpp>
 #include <sheaf/jit/plan/short_rows.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/steps.hpp>
@@ -123,6 +124,8 @@ constexpr rule table[] = {
      on_stage<take_materialised_results>},
     {"tie bits", "once a window's extremum is stored: which of its elements are equal to it is stored as well",
      on_stage<take_tie_bits>},
+    {"functions in windows", "once windows are folded their own way: of those that are left", nullptr,
+     on_reduction<take_window_functions>, innermost, 5},
     {"repeated terms", "slow functions of few values in a scatter of many", on_stage<take_repeated>},
     {"products", "before values of pairs are: those that are stored are computed in tiles of their own",
      on_stage<take_products>},

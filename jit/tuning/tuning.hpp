@@ -63,6 +63,7 @@ inline constexpr double cost_of_conversion = 2;     // operations; bench_survey:
 inline constexpr double registers_of_function = 4;  // registers; estimate: that a function works in
 inline constexpr double beside = 0.1;               // share; estimate: of flows that do not bound the time
 inline constexpr double worth_it = 0.9;             // factor; estimate: of the time without a tile
+inline constexpr double worth_apart = 0.6;           // factor; estimate: of the time in a kernel with other stages
 inline constexpr double worth_code = 1 << 14;       // iterations; estimate: fewer are done before code is made
 // Of a tile whose iterations share rows of a table that data names, where they have the same.
 inline constexpr double worth_equal = 0.85;         // factor; estimate: of the time of a tile that asks nothing
@@ -130,6 +131,8 @@ namespace placement {
 inline constexpr double repeats_allowed = 1.5;  // factor; estimate: more evaluations than values are stored instead
 inline constexpr double often = 1 << 18;        // iterations; estimate: slow functions in as many are looked at
 inline constexpr double repeats_of_slow = 16;   // factor; estimate: evaluations of a slow function for each value
+inline constexpr double places_in_windows = 3;  // factor; estimate: evaluations of a slow function for each place
+inline constexpr double often_in_windows = 1 << 16;  // evaluations; estimate: as many are worth a pass
 inline constexpr double beyond_cache = 1 << 20; // elements; estimate: columns as long are not walked by lanes
 }  // namespace placement
 namespace rows {
