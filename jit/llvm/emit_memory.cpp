@@ -194,6 +194,21 @@ void find_indices(function_emitter& f, const place& p, lane_access& a) {
   a.indices = spilled(f, b.CreateSelect(p.mask, all, splat(f, b.CreateExtractElement(all, b.getInt64(0)), p.lanes)));
 }
 
+// Elements of one or two bytes, for which there are no gathers, out of the four aligned bytes that each lies in: these
+// are of the same page, and what else is in them is not used.
+Value* gather_small(function_emitter& f, const place& p, Type* type) {
+  auto& b = f.build;
+  Type* const words = widen(b.getInt32Ty(), p.lanes);
+  Value* const at = b.CreatePtrToInt(p.address, widen(b.getInt64Ty(), p.lanes));
+  Value* const within = b.CreateAnd(at, splat(f, b.getInt64(3), p.lanes));
+  Value* const word = b.CreateIntToPtr(b.CreateSub(at, within), widen(b.getPtrTy(), p.lanes));
+  Value* const four = p.mask ? b.CreateMaskedGather(words, word, Align(4), p.mask, Constant::getNullValue(words))
+                             : b.CreateMaskedGather(words, word, Align(4));
+  Value* const bits = b.CreateShl(b.CreateTrunc(within, words), splat(f, b.getInt32(3), p.lanes));
+  Value* const own = b.CreateTrunc(b.CreateLShr(four, bits), widen(b.getIntNTy(8u * static_cast<unsigned>(p.bytes)), p.lanes));
+  return b.CreateBitCast(own, type);
+}
+
 Value* load_bits(function_emitter& f, place p) {
   auto& b = f.build;
   if (p.how == ir::access::gather || p.how == ir::access::strided) {
@@ -214,6 +229,7 @@ Value* load_bits(function_emitter& f, place p) {
   if (p.how == ir::access::deinterleaved && may_deinterleave(f, p.apart, p.bytes, p.mask != nullptr))
     return emit_deinterleaved(f, p.apart, p.element, p.bytes, p.address, p.mask);
   if (p.how == ir::access::contiguous) return load_contiguous(f, p, type, align);
+  if (p.bytes < 4 && f.m.target.vectors.mask_registers) return gather_small(f, p, type);
   if (!p.mask) return b.CreateMaskedGather(type, p.address, align);
   if (p.bytes >= 4 && f.m.target.vectors.mask_registers)
     return b.CreateMaskedGather(type, p.address, align, p.mask, Constant::getNullValue(type));
