@@ -107,7 +107,10 @@ void make_scan(const context& c, stage& s, const sliding& r) {
   f.block = block;
   carry_blocks(c, s);
   if (g.kind(f.value) != op::tuple) {
-    s.body = combined(g, f.fold, f.value, f.carry);
+    // As it stands: a mask of the value is none of what was carried, which may be infinite or NaN.
+    const node_id both[] = {f.value, f.carry};
+    s.body = f.fold == monoid::prod ? g.intern(op::mul, g.type(f.value), 0, both, 2)
+                                    : combined(g, f.fold, f.value, f.carry);
     return;
   }
   flat<node_id> read = values_of(g, f.value);

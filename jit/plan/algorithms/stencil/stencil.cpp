@@ -59,6 +59,12 @@ bool walks_more(const graph& g, node_id n, node_id lane) {
   return is_sum_of_products(g, n) && !std::ranges::all_of(bound_indices(g, n), decided);
 }
 
+// A product of terms that masks make 0: multiplied as expressions they would take away terms that are infinite or NaN.
+bool multiplies_masked(const graph& g, node_id n) {
+  const node_id term = g.arg(n, 0);
+  return monoid_of(g, n) == monoid::prod && g.kind(term) == op::select && is_number(g, g.arg(term, 2), 0);
+}
+
 class written_out {
  public:
   written_out(graph& g, node_id n, std::vector<window> windows, node_id lane)
@@ -158,7 +164,7 @@ bool take_stencil(const context& c, stage& s) {
       const monoid kind = monoid_of(g, n);
       const std::vector<window> windows = windows_of(c, n, lane);
       if (windows.empty()) continue;
-      if (row(kind).position || is_own(kind)) return false;
+      if (row(kind).position || is_own(kind) || multiplies_masked(g, n)) return false;
       const node_id cast = counted_by(c, body, n);
       body = with(g, body, cast == no_node ? n : cast,
                   written_out(g, n, windows, lane)(cast == no_node ? g.type(n) : g.type(cast)));
