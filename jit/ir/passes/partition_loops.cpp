@@ -196,14 +196,15 @@ class loops_of_kernel {
   void add(statement s, block& made, int depth = 0) {
     const bool vector = s.kind == statement_kind::loop && s.how_loop == loop_kind::vector && !s.backward;
     if (!vector) return made.push_back(std::move(s));
+    const auto size = typical_size(s);
+    if (size == 0) return made.push_back(std::move(s));  // an edge
     partition found(m_, k_, s, middle_);
     auto parts = found.may_have_parts() ? found() : std::nullopt;
     if (!parts) return made.push_back(std::move(s));
-    const auto size = typical_size(s);
     for (statement& each : parts->before) made.push_back(std::move(each));
     const auto add_edge = [&](statement edge) {
       middle_.add(edge);
-      const bool large = 4 * typical_size(edge) >= size;
+      const bool large = size && 4 * typical_size(edge).value_or(0) >= *size;
       edge.size_optimised = edge.size_optimised || !large;
       if (large && depth == 0) return add(std::move(edge), made, 1);  // as of two tensors in a row
       made.push_back(std::move(edge));
@@ -212,9 +213,9 @@ class loops_of_kernel {
     made.push_back(std::move(parts->middle));
     add_edge(std::move(parts->rest));
   }
-  std::int64_t typical_size(const statement& loop) {
+  std::optional<std::int64_t> typical_size(const statement& loop) {
     const auto low = middle_(loop.low), high = middle_(loop.high);
-    return low && high ? *high - *low : 0;
+    return low && high ? std::optional(*high - *low) : std::nullopt;
   }
 
   const module& m_;

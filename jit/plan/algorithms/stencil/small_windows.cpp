@@ -137,8 +137,8 @@ node_id without_lanes(graph& g, node_id term, node_id lane) {
 }  // namespace
 
 node_id simplified_term(graph& g, node_id term, std::span<const window> windows, node_id lane) {
-  if (std::ranges::none_of(windows, [](const window& w) { return w.extent != no_node; })) return term;
   term = without_lanes(g, with_numbers(g, term, windows), lane);
+  if (std::ranges::none_of(windows, [](const window& w) { return w.extent != no_node; })) return term;
   replacement proof = around_indices(g, term);
   for (const node_id n : loads_in(g, term))
     if (!is_proven(g, n) && is_true(g, with_numbers(g, inside_condition(g, n), windows))) proof.add(n, proven(g, n));

@@ -1,0 +1,86 @@
+// Slow functions of what windows hold: stored once for each place, at places forwards, backwards, apart and in two
+// dimensions, and where data and masks say what is read; and what is not worth it.
+#include "plan_harness.hpp"
+
+namespace sheaf::test {
+namespace {
+
+constexpr auto i = axis<"i">;
+constexpr auto j = axis<"j">;
+constexpr auto t = axis<"t">;
+constexpr auto u = axis<"u">;
+constexpr auto v = axis<"v">;
+constexpr auto f = axis<"f">;
+constexpr auto x = tensor<"x", float, 2>;
+constexpr auto w = tensor<"w", float, 1>;
+constexpr auto id = tensor<"id", std::int64_t, 1>;
+constexpr auto keep = tensor<"keep", bool, 1>;
+constexpr auto rows = extent(x, dim<0>);
+constexpr auto window = u.in(0_c, 9_c);
+
+void expect_stored(trial& test, bool stored = true) {
+  test.expect_right();
+  const std::string plan = test.plan_text();
+  EXPECT_EQ(plan.find("a slow function of what several ranges hold") != std::string::npos, stored) << plan;
+}
+
+TEST(window_functions, of_places_on_a_line) {
+  constexpr auto forwards = define<"forwards">(t.in(0_c, rows - 8_c), f) = sum(window, w(u) * tanh(x(t + u, f)));
+  constexpr auto backwards = define<"backwards">(t.in(0_c, rows - 8_c), f) =
+      sum(window, w(u) * tanh(x(t + 8_c - u, f)));
+  constexpr auto apart = define<"apart">(t.in(0_c, rows - 40_c), f) = max(window, sin(x(t + 5_c * u, f)));
+  constexpr auto strided = define<"strided">(t.in(0_c, quotient(rows - 9_c, 2_c) + 1_c), f) =
+      sum(window, exp(x(2_c * t + u, f)) * w(u));
+  constexpr auto cut = define<"cut">(t.in(0_c, rows), f) =
+      min(u.in(maximum(0_c, t - 4_c), minimum(rows, t + 5_c)), sin(x(u, f)) * w(0_c));
+  const auto right = [](auto y) {
+    trial test = trial_of(y);
+    expect_stored(test.random("x", {500, 20}).random("w", {9}));
+  };
+  right(forwards), right(backwards), right(apart), right(strided), right(cut);
+}
+
+TEST(window_functions, of_two_dimensions) {
+  constexpr auto y = define<"y">(i.in(0_c, rows - 4_c), j.in(0_c, extent(x, dim<1>) - 4_c)) =
+      sum(over(u.in(0_c, 5_c), v.in(0_c, 5_c)), w(u) * w(v) * tanh(x(i + u, j + v)));
+  constexpr auto loss = define<"loss">() = sum(over(i.in(0_c, rows - 4_c), j.in(0_c, extent(x, dim<1>) - 4_c)),
+                                               y(i, j) * y(i, j));
+  trial test = trial_of(y, grad(loss, x), grad(loss, w));
+  expect_stored(test.random("x", {120, 130}).random("w", {5}));
+}
+
+// What a mask leaves out names no row, and what is between two windows is not read.
+TEST(window_functions, of_places_that_data_names) {
+  constexpr auto y = define<"y">(t.in(0_c, extent(id, dim<0>) - 8_c), f) =
+      sum(window.where(keep(t + u)), w(u) * exp(x(id(t + u), f)));
+  std::vector<double> named, kept;
+  for (int n = 0; n < 600; ++n) named.push_back(n % 3 == 0 ? 1000000 : n * n % 40), kept.push_back(n % 3 != 0);
+  trial test = trial_of(y);
+  test.random("x", {40, 32}).random("w", {9}).with("id", {600}, named).with("keep", {600}, kept);
+  expect_stored(test);
+}
+
+TEST(window_functions, of_few_places_or_few_windows) {
+  constexpr auto once = define<"once">(t.in(0_c, quotient(rows, 9_c)), f) = sum(window, w(u) * tanh(x(9_c * t + u, f)));
+  constexpr auto both = define<"both">(t.in(0_c, rows - 8_c), f) = sum(window, tanh(x(t + u, f) - x(t, f)));
+  constexpr auto small = define<"small">(t.in(0_c, rows - 8_c), f) = sum(window, w(u) * tanh(x(t + u, f)));
+  for (const std::int64_t many : {700, 20}) {
+    trial a = trial_of(once), b = trial_of(both), c = trial_of(small);
+    for (trial* test : {&a, &b, &c}) test->random("x", {many, 20}).random("w", {9});
+    expect_stored(a, false), expect_stored(b, false), expect_stored(c, many == 700);
+  }
+}
+
+// Of masked terms, one of which may be infinite: the product is NaN where another is 0.
+TEST(window_functions, products_of_masked_terms) {
+  constexpr auto infinite = 1_c / (w(u) * 0_c);
+  constexpr auto y = define<"y">(t.in(0_c, extent(w, dim<0>) - 3_c)) =
+      prod(u.in(t, t + 4_c), select(u != 5_c, infinite, 0_c));
+  constexpr auto running = define<"running">(t.in(0_c, extent(w, dim<0>))) =
+      prod(u.in(0_c, t + 1_c), select(u != 9000_c, w(u) * 1000_c, 0_c));
+  trial test = trial_of(y, running);
+  test.with("w", {20000}, std::vector<double>(20000, 1.0)).expect_right();
+}
+
+}  // namespace
+}  // namespace sheaf::test
