@@ -28,16 +28,14 @@ TEST(window_functions, of_places_on_a_line) {
   constexpr auto forwards = define<"forwards">(t.in(0_c, rows - 8_c), f) = sum(window, w(u) * tanh(x(t + u, f)));
   constexpr auto backwards = define<"backwards">(t.in(0_c, rows - 8_c), f) =
       sum(window, w(u) * tanh(x(t + 8_c - u, f)));
-  constexpr auto apart = define<"apart">(t.in(0_c, rows - 40_c), f) = max(window, sin(x(t + 5_c * u, f)));
+  constexpr auto apart = define<"apart">(t.in(0_c, rows - 40_c), f) = max(window, w(0_c) + sin(x(t + 5_c * u, f)));
   constexpr auto strided = define<"strided">(t.in(0_c, quotient(rows - 9_c, 2_c) + 1_c), f) =
       sum(window, exp(x(2_c * t + u, f)) * w(u));
-  constexpr auto cut = define<"cut">(t.in(0_c, rows), f) =
-      min(u.in(maximum(0_c, t - 4_c), minimum(rows, t + 5_c)), sin(x(u, f)) * w(0_c));
   const auto right = [](auto y) {
     trial test = trial_of(y);
-    expect_stored(test.random("x", {500, 20}).random("w", {9}));
+    expect_stored(test.random("x", {1000, 20}).random("w", {9}));
   };
-  right(forwards), right(backwards), right(apart), right(strided), right(cut);
+  right(forwards), right(backwards), right(apart), right(strided);
 }
 
 TEST(window_functions, of_two_dimensions) {
@@ -62,7 +60,7 @@ TEST(window_functions, of_places_that_data_names) {
 
 TEST(window_functions, of_few_places_or_few_windows) {
   constexpr auto once = define<"once">(t.in(0_c, quotient(rows, 9_c)), f) = sum(window, w(u) * tanh(x(9_c * t + u, f)));
-  constexpr auto both = define<"both">(t.in(0_c, rows - 8_c), f) = sum(window, tanh(x(t + u, f) - x(t, f)));
+  constexpr auto both = define<"both">(t.in(0_c, rows - 8_c), f) = sum(window, w(u) * tanh(x(t + u, f) - x(t, f)));
   constexpr auto small = define<"small">(t.in(0_c, rows - 8_c), f) = sum(window, w(u) * tanh(x(t + u, f)));
   for (const std::int64_t many : {700, 20}) {
     trial a = trial_of(once), b = trial_of(both), c = trial_of(small);
@@ -73,13 +71,14 @@ TEST(window_functions, of_few_places_or_few_windows) {
 
 // Of masked terms, one of which may be infinite: the product is NaN where another is 0.
 TEST(window_functions, products_of_masked_terms) {
-  constexpr auto infinite = 1_c / (w(u) * 0_c);
-  constexpr auto y = define<"y">(t.in(0_c, extent(w, dim<0>) - 3_c)) =
-      prod(u.in(t, t + 4_c), select(u != 5_c, infinite, 0_c));
-  constexpr auto running = define<"running">(t.in(0_c, extent(w, dim<0>))) =
-      prod(u.in(0_c, t + 1_c), select(u != 9000_c, w(u) * 1000_c, 0_c));
+  constexpr auto d = tensor<"d", double, 1>;
+  constexpr auto places = t.in(0_c, extent(d, dim<0>) - 3_c);
+  constexpr auto y = define<"y">(places) = prod(u.in(t, t + 4_c), select(u != 5_c, 1_c / (d(u) * 0_c), 0_c));
+  constexpr auto running = define<"running">(t.in(0_c, extent(d, dim<0>))) =
+      prod(u.in(0_c, t + 1_c), select(u != 900_c, d(u) * 1000_c, 0_c));
   trial test = trial_of(y, running);
-  test.with("w", {20000}, std::vector<double>(20000, 1.0)).expect_right();
+  test.force_for_tests = true;
+  test.with("d", {1000}, std::vector<double>(1000, 1.0)).expect_right();
 }
 
 }  // namespace

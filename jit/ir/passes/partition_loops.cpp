@@ -196,10 +196,10 @@ class loops_of_kernel {
   void add(statement s, block& made, int depth = 0) {
     const bool vector = s.kind == statement_kind::loop && s.how_loop == loop_kind::vector && !s.backward;
     if (!vector) return made.push_back(std::move(s));
-    const auto size = typical_size(s);
-    if (size == 0) return made.push_back(std::move(s));  // an edge
     partition found(m_, k_, s, middle_);
-    auto parts = found.may_have_parts() ? found() : std::nullopt;
+    if (!found.may_have_parts()) return made.push_back(std::move(s));
+    const auto size = typical_size(s);
+    auto parts = size == 0 ? std::nullopt : found();  // an edge has no middle
     if (!parts) return made.push_back(std::move(s));
     for (statement& each : parts->before) made.push_back(std::move(each));
     const auto add_edge = [&](statement edge) {
