@@ -205,7 +205,8 @@ Value* gather_small(function_emitter& f, const place& p, Type* type) {
   Value* const four = p.mask ? b.CreateMaskedGather(words, word, Align(4), p.mask, Constant::getNullValue(words))
                              : b.CreateMaskedGather(words, word, Align(4));
   Value* const bits = b.CreateShl(b.CreateTrunc(within, words), splat(f, b.getInt32(3), p.lanes));
-  Value* const own = b.CreateTrunc(b.CreateLShr(four, bits), widen(b.getIntNTy(8u * static_cast<unsigned>(p.bytes)), p.lanes));
+  Type* const element = widen(b.getIntNTy(8u * static_cast<unsigned>(p.bytes)), p.lanes);
+  Value* const own = b.CreateTrunc(b.CreateLShr(four, bits), element);
   return b.CreateBitCast(own, type);
 }
 

@@ -113,6 +113,21 @@ bool reads_own_block(const graph& g, const kernel_plan& k, const stage& reader, 
   });
 }
 
+kernel_plan alone(const graph& g, const stage& s, int i) {
+  kernel_plan k;
+  k.name = name_of(g, s.define);
+  k.stages = {i};
+  k.promised = s.promised;
+  return k;
+}
+
+// The tasks of a stage are those of its kernel.
+kernel_plan in_tasks(kernel_plan k, const stage& s) {
+  k.parallel = s.parallel;
+  k.task = s.task;
+  return k;
+}
+
 bool may_join(graph& g, const facts& known, program_plan& plan, const kernel_plan& k, int i) {
   stage& s = plan.at(i);
   const stage& leader = plan.at(k.stages.front());
@@ -159,8 +174,10 @@ bool may_join(graph& g, const facts& known, program_plan& plan, const kernel_pla
       return false;
   }
   if (!may_share_updates(g, known, plan, k, renamed)) return false;
-  if (k.stages.size() == 1 && loses_register_tile(g, known, plan, k.stages.front())) return false;
-  if (loses_register_tile(g, known, plan, i)) return false;
+  const auto loses_tile = [&](int own) {
+    return loses_register_tile(g, known, plan, in_tasks(alone(g, plan.at(own), own), plan.at(own)));
+  };
+  if ((k.stages.size() == 1 && loses_tile(k.stages.front())) || loses_tile(i)) return false;
   s = std::move(renamed);
   return true;
 }
@@ -282,14 +299,6 @@ void mark_demanded(const graph& g, std::vector<stage>& stages) {
 
 namespace {
 
-kernel_plan alone(const graph& g, const stage& s, int i) {
-  kernel_plan k;
-  k.name = name_of(g, s.define);
-  k.stages = {i};
-  k.promised = s.promised;
-  return k;
-}
-
 // Rows of slices into the kernel that folds these, if what they read otherwise is there before: it stores those of
 // slices that lie in a tile. Returns the kernel that stores the others; none: they stay by themselves.
 std::optional<std::size_t> place_rows(graph& g, const facts& known, program_plan& plan, std::size_t i,
@@ -326,17 +335,13 @@ void place_stages(graph& g, const facts& known, program_plan& plan) {
     std::size_t k = 0;
     for (std::size_t j = 0; j < i; ++j)
       if (plan.reads.reads(s.define, plan.stages[j].define)) k = std::max(k, home[j]);
-    const auto tasks_of = [&](kernel_plan& one) {
-      one.parallel = s.parallel;
-      one.task = s.task;
-    };
     const auto parts = parts_by_name(s);
     for (std::size_t part = 0; part < parts.size(); ++part) {
       kernel_plan& one = plan.kernels.emplace_back(alone(g, s, static_cast<int>(i)));
       one.name += "_" + std::string(parts[part]);
       one.part = static_cast<int>(part);
     }
-    if (s.inverse.parts.array != no_node) tasks_of(plan.kernels.back());
+    if (s.inverse.parts.array != no_node) plan.kernels.back() = in_tasks(std::move(plan.kernels.back()), s);
     if (!parts.empty()) {
       home[i] = plan.kernels.size() - 1;
       continue;
@@ -351,8 +356,7 @@ void place_stages(graph& g, const facts& known, program_plan& plan) {
       plan.kernels[k].stages.push_back(static_cast<int>(i));
       continue;
     }
-    kernel_plan& fresh = plan.kernels.emplace_back(alone(g, s, static_cast<int>(i)));
-    tasks_of(fresh);
+    kernel_plan& fresh = plan.kernels.emplace_back(in_tasks(alone(g, s, static_cast<int>(i)), s));
     if (s.rows.whole != no_node) fresh.row = s.rows.part;
   }
 }

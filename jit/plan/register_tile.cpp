@@ -181,14 +181,11 @@ class choice {
 }  // namespace
 }  // namespace register_tiles
 
-bool loses_register_tile(graph& g, const facts& known, program_plan& plan, int i) {
-  const stage& s = plan.at(i);
+bool loses_register_tile(graph& g, const facts& known, program_plan& plan, kernel_plan alone) {
+  const stage& s = plan.at(alone.stages.front());
   if (known.call().gpu || s.loops.size() < 3 || reductions_in(g, s.body).empty()) return false;
-  kernel_plan alone;
-  alone.stages = {i};
-  alone.parallel = s.parallel;
-  alone.task = s.task;
-  return register_tiles::choice(g, known, plan, alone).share_of_time(s.parallel) < tuning::register_tile::worth_apart;
+  const node_id shared = alone.parallel;
+  return register_tiles::choice(g, known, plan, alone).share_of_time(shared) < tuning::register_tile::worth_apart;
 }
 
 void choose_register_tiles(graph& g, const facts& known, program_plan& plan) {

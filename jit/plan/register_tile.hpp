@@ -8,9 +8,9 @@
 
 namespace sheaf::inline v0_1::plan {
 
-// Does the stage have a tile by itself that is much better than one of the loop that its tasks share, the only one that
-// it would have in a kernel with others?
-bool loses_register_tile(graph& g, const facts& known, program_plan& plan, int stage);
+// Has a stage in a kernel of its own a much better tile than one of the loop that its tasks share, the only one that it
+// would have in a kernel with others?
+bool loses_register_tile(graph& g, const facts& known, program_plan& plan, kernel_plan alone);
 
 // Output: kernel_plan::tile, and fewer lanes where that leaves registers for the tile.
 void choose_register_tiles(graph& g, const facts& known, program_plan& plan);
