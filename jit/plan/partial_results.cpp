@@ -122,8 +122,8 @@ bool partial_results::choose() {
   return known_.trips(cut_) >= 2 * block_;
 }
 
-// On a GPU, blocks of what lies in a row in memory, where blocks of another index would be tasks enough: each would walk
-// the rows by a few neighbours.
+// On a GPU, blocks of what lies in a row in memory, where blocks of another index would be tasks enough: each would
+// walk the rows by a few neighbours.
 bool partial_results::cuts_runs(node_id idx) const {
   if (!known_.for_groups() || bound_.size() < 2) return false;
   const auto is_along = [&](node_id e) { return g_[e].count > 2 && uses(g_, g_.arg(e, g_[e].count - 1), idx); };
