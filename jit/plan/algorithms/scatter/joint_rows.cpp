@@ -11,13 +11,15 @@ namespace sheaf::inline v0_1::plan {
 
 namespace {
 
+constexpr double most_batches = 64;  // estimate: of more, tasks of a batch each take less than a sort
+
 class joining {
  public:
   joining(const context& c, node_id n) : c_(c), g_(c.g), n_(n), bound_(bound_indices(c.g, n)) {}
 
   node_id operator()(const stage& s) {
     if (!find_digits() || !find_batches()) return n_;
-    if (digits_.size() < 2 || !pays()) return n_;
+    if (digits_.size() - batches_ < 2 || !pays()) return n_;
     return read(s);
   }
 
@@ -66,7 +68,7 @@ class joining {
     // With batches enough each is a task.
     index_set all;
     for (const digit& d : batches) all.insert(g_.ordinal(d.index));
-    if (!batches.empty() && c_.known.trips(all) >= c_.known.enough_tasks()) return false;
+    if (!batches.empty() && c_.known.trips(all) >= most_batches) return false;
     batches_ = batches.size();
     digits_.insert(digits_.begin(), batches.begin(), batches.end());
     return true;

@@ -1,6 +1,6 @@
 // A scatter whose updates name several indices of the result by data, as a histogram of two dimensions or the gradient
-// of what is sampled between pixels, or whose data is of a few batches. A GPU sorts updates by one number of a row: the
-// indices as digits of it, outermost first. Shown by tests/cuda/joint_rows.cpp.
+// of what is sampled between pixels. A GPU sorts updates by one number of a row: the indices as digits of it, outermost
+// first, and those of a few batches that data is of before them. Shown by tests/cuda/joint_rows.cpp.
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 
