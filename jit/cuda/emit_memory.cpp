@@ -170,6 +170,17 @@ bool loads_as_first(const function_emitter& f, ir::value id) {
          f.home[static_cast<std::size_t>(id)] != f.in_lanes;
 }
 
+// Of a long row in registers: branches that the compiler makes of dead lanes would have it wait for each load.
+bool loads_without_branch(const function_emitter& f, ir::value id) {
+  const auto row = f.place.rows.filled_by.find(id);
+  const ir::instruction& i = f.instruction(id);
+  if (row == f.place.rows.filled_by.end() || !f.is_constant(i.target) || i.mask != ir::none) return false;
+  constexpr std::int64_t most_with_branches = 64;  // of a thread's elements
+  const element type = f.buffer(i.target).type;
+  return (is_half(type) || type == element::f32) &&
+         f.place.rows.rows[static_cast<std::size_t>(row->second)].elements / f.place.group >= most_with_branches;
+}
+
 void load_from_memory(function_emitter& f, ir::value id, const std::string& moving) {
   const ir::instruction& i = f.instruction(id);
   const ir::buffer& b = f.buffer(i.target);
@@ -185,7 +196,8 @@ void load_from_memory(function_emitter& f, ir::value id, const std::string& movi
                                     : element_at(f, pointer, i.target, i.args, i.how, i.apart);
   std::string value = from_memory(b.type, constant ? cat("__ldg(&", at, ")") : at);
   if (const std::string when = as_first ? f.within : condition(f, i.mask, i.how); !when.empty())
-    value = cat(when, " ? ", value, " : (", held_type(i.type), ")0");
+    value = loads_without_branch(f, id) ? from_memory(b.type, cat("load_if(", when, ", &", at, ")"))
+                                        : cat(when, " ? ", value, " : (", held_type(i.type), ")0");
   if (!i.vector) return f.line(cat("const ", held_type(i.type), " v", id, " = ", value, ";"));
   f.line(cat(held_type(i.type), " v", id, "[", f.held(f.lanes), "];"));
   f.each(f.lanes, cat(f.ref(id), " = ", value, ";"));

@@ -102,6 +102,7 @@ inline constexpr double most_bytes = 1 << 20;
 inline constexpr double fewest_blocks = 64;  // of equal ones; more take longer on a few cores (W12 along axis 0)
 inline constexpr double fewest_elements = 64;
 inline constexpr double least_of_group = 256;      // elements: of a GPU's block, where there are few blocks
+inline constexpr double cheap_from = 1024;          // terms of a row of a GPU's: then rows are blocks, where few
 inline constexpr double many_results = 256;        // partial results of more cost as much to move as the data,
 inline constexpr std::int64_t rows_of_many = 64;   // so a block has as many rows
 inline constexpr double most_results = 4096;       // that the work of a row counts

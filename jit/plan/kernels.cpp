@@ -51,17 +51,30 @@ bool share_lanes(const graph& g, const program_plan& plan, const kernel_plan& k,
   });
 }
 
-// On a GPU the vectors below a stage's loops are tasks too; of several stages in one kernel only what they share is.
+// On a GPU the loops below a stage's tasks are tasks too, down to its vectors, or to the folds in them; of several
+// stages in one kernel only what they share is.
 bool starves_together(graph& g, const facts& known, const kernel_plan& k, const stage& leader, const stage& s) {
-  const double warps = std::max(1, std::min(leader.lanes, s.lanes) / tuning::grid::warp);  // of a task
+  const auto warps_of = [](int lanes) { return static_cast<double>(std::max(1, lanes / tuning::grid::warp)); };
   const auto shared = k.task.chunk > 0 ? known.trips(k.parallel) / static_cast<double>(k.task.chunk)
-                                  : known.trips(k.parallel) * warps;
+                                  : known.trips(k.parallel) * warps_of(std::min(leader.lanes, s.lanes));
   const auto apart = [&](const stage& one) {
     const bool walks = one.how == way::map || one.how == way::stencil;
-    const bool nest = walks && one.loops.size() > 1 && one.vector == one.loops.back();
-    return nest ? known.trips(set_of(g, one.loops)) / static_cast<double>(one.lanes) : amount(0);
+    if (!walks || one.loops.size() < 2) return amount(0);
+    const amount tasks = known.trips(set_of(g, one.loops));
+    if (one.vector == one.loops.back()) return tasks / static_cast<double>(one.lanes);
+    const bool folds = one.vector == no_node && holds(g, one.body, op::reduce);
+    return folds ? tasks : amount(0);
   };
-  return known.starves(shared, max(apart(leader), apart(s)), max(leader.operations, s.operations));
+  const auto elements = [&](const stage& one) {
+    amount most = one.operations;
+    for (const node_id n : reductions_in(g, one.body)) {
+      index_set all = set_of(g, bound_indices(g, n));
+      all |= g.free[n];
+      most = max(most, known.trips(all));
+    }
+    return most;
+  };
+  return known.starves(shared, max(apart(leader), apart(s)), max(elements(leader), elements(s)));
 }
 
 // Windows over the same loops, to the last, that read of each other what is at their own place: all of their nest is

@@ -89,7 +89,7 @@ bool partial_results::choose() {
   elements_ = known_.trips(set_of(g_, bound_));
   results_ = known_.trips(g_.free[n_]);
   for (const node_id idx : bound_) {
-    if (!may_be_cut(c_, n_, idx)) continue;
+    if (!may_be_cut(c_, n_, idx) || cuts_runs(idx)) continue;
     const amount tasks = cut_ == no_node ? amount(0) : known_.trips(cut_);
     const double enough = known_.tasks(blocks::enough_tasks);
     if (cut_ == no_node || all_of({{enough - 1, tasks}, {known_.trips(idx), 8 * tasks + 1}})) cut_ = idx;
@@ -110,12 +110,31 @@ bool partial_results::choose() {
   while (cut_ != bound_.front() && block_ < blocks::part_of_row &&
          known_.trips(cut_) >= numerics::enough_tasks * 2 * block_)
     block_ *= 2;
-  if (block_ < blocks::rows_of_many && results_ > blocks::many_results)
-    block_ = std::max<std::int64_t>(block_, blocks::rows_of_many);  // partial results cost as much to move as the data
+  // Partial results of many cost as much to move as the data. Not those of few beside what a GPU's tasks fold.
+  const bool cheap = known_.for_groups() && known_.trips(cut_) < 2.0 * blocks::rows_of_many &&
+                     elements_ >= blocks::cheap_from * known_.trips(cut_) &&
+                     results_ < tuning::tasks::warps_of_gpu * tuning::grid::warp;
+  if (block_ < blocks::rows_of_many && results_ > blocks::many_results && !cheap)
+    block_ = std::max<std::int64_t>(block_, blocks::rows_of_many);
   while (!known_.for_groups() && parts_bytes() > (blocks::most_bytes + output_bytes(g_, known_)) / 2 &&
          known_.trips(cut_) >= 2 * blocks::fewest_blocks * block_)
     block_ *= 2, larger_ = true;
   return known_.trips(cut_) >= 2 * block_;
+}
+
+// On a GPU, blocks of what lies in a row in memory, where blocks of another index would be tasks enough: each would
+// walk the rows by a few neighbours.
+bool partial_results::cuts_runs(node_id idx) const {
+  if (!known_.for_groups() || bound_.size() < 2) return false;
+  const auto is_along = [&](node_id e) { return g_[e].count > 2 && uses(g_, g_.arg(e, g_[e].count - 1), idx); };
+  if (std::ranges::none_of(loads_in(g_, g_.arg(n_, 0)), is_along)) return false;
+  return std::ranges::any_of(bound_, [&](node_id other) {
+    const amount tasks = known_.trips(other) * max(1, results_);
+    return other != idx && may_be_cut(c_, n_, other) && tasks >= tuning::tasks::warps_of_gpu &&
+           std::ranges::none_of(loads_in(g_, g_.arg(n_, 0)), [&](node_id e) {
+             return uses(g_, g_.arg(e, g_[e].count - 1), other);
+           });
+  });
 }
 
 amount partial_results::parts_bytes() const { return results_ * row(g_.type(n_)).bytes * known_.trips(cut_) / block_; }

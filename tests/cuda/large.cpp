@@ -82,6 +82,31 @@ TEST(large, elementwise) {
 TEST(large, batches_of_rows) {
   check_backends(first_order("mean", mean(v3, dim<2>), v3), {{"v3", floats(1, {40, 50, 33}, -1, 1)}});
 }
+// Folds over several indices for few results: blocks of one of these, which is not the one along memory.
+TEST(large, statistics_of_channels) {
+  constexpr auto v4 = tensor<"v4", float, 4>;
+  constexpr auto n = axis<"n">;
+  constexpr auto c = axis<"c">;
+  constexpr auto h = axis<"h">;
+  constexpr auto w = axis<"w">;
+  constexpr auto m = define<"m">(c) = mean(over(n, h, w), v4(n, c, h, w));
+  constexpr auto spread = define<"spread">(c) =
+      mean(over(n, h, w), (v4(n, c, h, w) - m(c)) * (v4(n, c, h, w) - m(c)));
+  constexpr auto y = define<"y">(n, c, h, w) = (v4(n, c, h, w) - m(c)) * rsqrt(spread(c) + 1e-5_c);
+  check_backends(first_order("y", y, v4), {{"v4", floats(1, {16, 6, 20, 28}, -1, 1)}});
+}
+TEST(large, weights_of_a_convolution) {
+  constexpr auto weight = tensor<"weight", float, 3>;
+  constexpr auto n = axis<"n">;
+  constexpr auto c = axis<"c">;
+  constexpr auto o = axis<"o">;
+  constexpr auto s = axis<"s">;
+  constexpr auto p = axis<"p">;
+  constexpr auto y = define<"y">(n, o, p.in(0_c, extent(v3, dim<2>) - 4_c)) =
+      sum(over(c, s), weight(o, c, s) * v3(n, c, p + s));
+  check_backends(first_order("y", y, weight),
+                 {{"v3", floats(1, {70, 7, 204}, -1, 1)}, {"weight", floats(2, {9, 7, 5}, -1, 1)}});
+}
 TEST(large, positions) { check_backends(value_of("argmax", argmax(x, dim<1>)), rows(5, 4000)); }
 TEST(large, positions_in_columns) {
   for (const std::int64_t columns : {33, 300}) {

@@ -5,6 +5,7 @@
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/behind_condition.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/isolated.hpp>
+#include <sheaf/jit/plan/algorithms/scatter/joint_rows.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/moved_inside.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scattered_products.hpp>
 #include <sheaf/jit/plan/compared.hpp>
@@ -343,6 +344,7 @@ bool take_scatter(const context& c, stage& s) {
     node_id simpler = normal == n ? solved(g, n) : normal;
     if (simpler == n) simpler = few_places(c, s, n, form);
     if (simpler == n) simpler = counted(g, n);
+    if (simpler == n && form.how == way::scatter) simpler = joint_rows(c, s, n);
     if (simpler == n) simpler = in_memory_order(g, n);
     if (simpler == n && form.how == way::scatter) simpler = with_products_apart(c, s, n, form.owned);
     if (simpler == n) simpler = nested(c, n, form);

@@ -31,10 +31,11 @@ bool strides(graph& g, node_id n, node_id lane, node_id idx) {
 }
 
 // The bound indices of n to be written out; nothing where n has to stay as it is.
-std::vector<window> windows_of(const context& c, node_id n, node_id lane) {
+std::vector<window> windows_of(const context& c, const stage& s, node_id n, node_id lane) {
   graph& g = c.g;
   std::vector<window> list;
   if (is_term_by_term(g, n)) return list;  // its products are contracted as those of a loop are
+  if (s.rows.block == lane && lane != no_node) return list;  // blocks of rows: lanes would be whole blocks apart
   std::int64_t terms = 1;
   for (const node_id idx : bound_indices(g, n)) {
     const bool decided = g.free[idx].has(g.ordinal(lane));
@@ -151,7 +152,7 @@ bool take_stencil(const context& c, stage& s) {
     if (!g.free[g.arg(idx, 0)].empty() || !g.free[g.arg(idx, 1)].empty()) return false;
   const auto walks = [&](node_id n) { return g.free[n].has(g.ordinal(lane)); };
   const std::vector<node_id> all = reductions_in(g, s.body);
-  const auto has_window = [&](node_id n) { return walks(n) && !windows_of(c, n, lane).empty(); };
+  const auto has_window = [&](node_id n) { return walks(n) && !windows_of(c, s, n, lane).empty(); };
   if (std::ranges::none_of(all, has_window)) return false;
   const bool chains = std::ranges::all_of(all, [&](node_id n) { return walks_more(g, n, lane); });
   if (c.known.trips(lane) < (chains ? least_lanes_of_chains : least_lanes)) return false;
@@ -162,7 +163,7 @@ bool take_stencil(const context& c, stage& s) {
     for (const node_id n : reductions_in(g, body)) {
       if (!walks(n)) continue;
       const monoid kind = monoid_of(g, n);
-      const std::vector<window> windows = windows_of(c, n, lane);
+      const std::vector<window> windows = windows_of(c, s, n, lane);
       if (windows.empty()) continue;
       if (row(kind).position || is_own(kind) || multiplies_masked(g, n)) return false;
       const node_id cast = counted_by(c, body, n);
