@@ -303,7 +303,12 @@ class materialised_search {
     return true;
   }
 
-  // Reductions inside are over windows: each range lies between two numbers.
+  // Is a range cut by nothing but indices and extents? Rules for running results see it once it is stored.
+  bool is_running(node_id idx) {
+    const auto is_data = [&](node_id e) { return g_.kind(e) == op::load || g_.kind(e) == op::reduce; };
+    return !any_node(g_, g_.arg(idx, 0), is_data) && !any_node(g_, g_.arg(idx, 1), is_data);
+  }
+  // Reductions inside are over windows: each range lies between two numbers, or is that of a running result.
   bool is_of_windows(node_id n) {
     bool windows = true;
     for_each_node(g_, n, [&](node_id e) {
@@ -311,7 +316,8 @@ class materialised_search {
       windows = windows && !is_own(monoid_of(g_, e));
       for (const node_id idx : bound_indices(g_, e)) {
         const closed_range r = hull_of(g_, idx);
-        windows = windows && r.low != no_node && r.high != no_node && is_constant(g_, r.low) && is_constant(g_, r.high);
+        windows = windows && r.low != no_node && r.high != no_node &&
+                  ((is_constant(g_, r.low) && is_constant(g_, r.high)) || is_running(idx));
       }
     });
     return windows;
