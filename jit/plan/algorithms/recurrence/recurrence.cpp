@@ -155,8 +155,8 @@ class recurrence {
 
   node_id by_equality() {
     const extremum_ties ties = extremum_ties_of(g, n);
-    if (ties.reduce == no_node || ties.own == adjoint || !is_true(g, g.arg(key, 1)) || key != (ties.own ? ties.mine : ties.key) ||
-        !only(ties.value, u))
+    if (ties.reduce == no_node || ties.own == adjoint || !is_true(g, g.arg(key, 1)) ||
+        key != (ties.own ? ties.mine : ties.key) || !only(ties.value, u))
       return no_node;
     start();
     const node_id running =
