@@ -35,7 +35,8 @@ class keyed_adjoint {
         const node_id j = g_.arg(c, k), key = g_.arg(c, 1 - k);
         if (g_.kind(j) != op::index || g_.free[key].has(g_.ordinal(j)) || !holds_load(key)) continue;
         keys_.insert(g_.ordinal(j));
-        asking_ |= g_.free[key];
+        decided_.push(j);
+        asking_.push(g_.free[key]);
       }
     }
   }
@@ -46,9 +47,17 @@ class keyed_adjoint {
     return any;
   }
 
+  // Is what n depends on fewer than what asks for it? A batch that both are of stays; of another key nothing does.
+  constexpr bool is_asked_often(node_id n) const {
+    for (int k = 0; k < decided_.size(); ++k)
+      if (g_.free[n].has(g_.ordinal(decided_[k])) ? asking_[k].within(g_.free[n]) : g_.free[n].meets(asking_[k]))
+        return false;
+    return g_.free[n].meets(keys_);
+  }
+
   // All of its places are computed, also those at which nothing asks for it.
   constexpr bool is_stored(node_id n) {
-    if (!g_.free[n].meets(keys_) || g_.free[n].meets(asking_)) return false;
+    if (!is_asked_often(n)) return false;
     for (int o = 0; o < g_.indices.size(); ++o) {
       const node_id idx = g_.indices[o];
       if (!g_.free[n].has(o)) continue;
@@ -106,7 +115,9 @@ class keyed_adjoint {
   }
 
   graph& g_;
-  index_set keys_, asking_;
+  index_set keys_;
+  flat<node_id> decided_;    // by a key of data:
+  flat<index_set> asking_;  // what that depends on
   flat<node_id> from_, to_;  // rebuilt before
 };
 

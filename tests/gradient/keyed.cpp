@@ -46,6 +46,33 @@ TEST_P(keyed, is_the_derivative) {
 INSTANTIATE_TEST_SUITE_P(folds, keyed, ::testing::Values("mean", "max", "min", "logsumexp", "mean<empty::zero>",
                                                          "max<empty::zero>", "logsumexp<empty::zero>"));
 
+// Keys of each row: what the row's other elements of a key come to is folded once for each row and key.
+TEST(keyed_adjoints, of_keys_in_rows_are_folded_by_row_and_key) {
+  const text_program p(
+      "input x: f64[?, ?]\ninput key: i64[?, ?]\n"
+      "y(i, m.in(0, 4)) = max(t.where(key(i, t) == m), x(i, t)) + logsumexp(t.where(key(i, t) == m), x(i, t))\n"
+      "loss = sum(over(i, m.in(0, 4).where(any(t, key(i, t) == m))), y(i, m) * y(i, m))\noutput loss, grad(loss, x)");
+  const std::string text = p.text();
+  EXPECT_NE(text.find("by_key(i, m) ="), std::string::npos) << text;
+  array<std::int64_t, 2> key(3, 8);
+  array<double, 2> x(3, 8);
+  for (int i = 0; i < 3; ++i)
+    for (int k = 0; k < 8; ++k) key(i, k) = (k * 5 + i) % (2 + i), x(i, k) = 0.3 + 0.17 * ((k * 7 + i) % 9);
+  const auto loss = [&] { return p({{"x", x}, {"key", key}})[0].as<double, 0>()(); };
+  const auto results = p({{"x", x}, {"key", key}});
+  const auto dx = results[1].as<double, 2>();
+  for (int i = 0; i < 3; ++i)
+    for (int k = 0; k < 8; ++k) {
+      const double was = x(i, k), step = 1e-5;
+      x(i, k) = was + step;
+      const double above = loss();
+      x(i, k) = was - step;
+      const double below = loss();
+      x(i, k) = was;
+      EXPECT_NEAR(dx(i, k), (above - below) / (2 * step), 1e-6) << i << " " << k;
+    }
+}
+
 // What an empty fold has for a value does not hide that each element has one key.
 TEST(keyed_adjoints, of_gathered_elements_walk_no_keys) {
   const text_program p(

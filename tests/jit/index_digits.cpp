@@ -121,5 +121,29 @@ TEST(index_digits, of_a_triangle) {
   EXPECT_TRUE(has(test.plan_text(), "range scatter")) << test.plan_text();
 }
 
+// Cells of an image that a map of each image's own names, as a sampled grid: an update walks its few cells, also where
+// the map may be of fewer images than there are, and terms of a cell's place are not stored for all places.
+TEST(index_digits, of_sampled_images) {
+  constexpr auto m = axis<"m">;
+  constexpr auto image = tensor<"image", float, 3>;
+  constexpr auto map = tensor<"map", float, 2>;
+  constexpr auto down = map(m, 0_c) * cast<float>(i) + map(m, 1_c) * cast<float>(j);
+  constexpr auto along = map(m, 1_c) * cast<float>(j);
+  constexpr auto weight =
+      1_c - abs(down - floor(down) - cast<float>(p)) + 2_c * (along - floor(along)) * cast<float>(q);
+  constexpr auto read =
+      image.padded(0_c)(m, cast<std::int64_t>(floor(down)) + p, cast<std::int64_t>(floor(along)) + q);
+  constexpr auto sampled = define<"sampled">(m, i.in(0_c, extent(image, dim<1>)), j.in(0_c, extent(image, dim<2>))) =
+      sum(over(p.in(0_c, 2_c), q.in(0_c, 2_c)), read * weight);
+  constexpr auto loss =
+      define<"loss">() = sum(over(m, i.in(0_c, extent(image, dim<1>)), j.in(0_c, extent(image, dim<2>))),
+                             sampled(m, i, j) * sampled(m, i, j));
+  for (const std::int64_t n : {1, 2, 5, 20})
+    for (const std::int64_t maps : {1, 3}) right({{"image", {3, n, n + 1}}, {"map", {maps, 2}}}, grad(loss, image));
+  trial test(detail::build_graph<decltype(grad(loss, image))>());
+  test.random("image", {3, 40, 40}).random("map", {3, 2}).make();
+  EXPECT_FALSE(has(test.plan_text(), "range scatter")) << test.plan_text();
+}
+
 }  // namespace
 }  // namespace sheaf::test

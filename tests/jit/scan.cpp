@@ -244,6 +244,39 @@ TEST(scan, running_logsumexp_and_gradient) {
   }
 }
 
+// Conditions of the terms, of the result, and of what the terms are relative to; nothing may have come before a result.
+TEST(scan, recurrences_that_ask_conditions) {
+  constexpr auto asked = [](auto k) { return w(k) > 0.3_c; };
+  constexpr auto whole = define<"whole">(t) = logsumexp(s.in(t, count), x(s)) + 0_c * x(t);
+  constexpr auto partly = define<"partly">(t) = logsumexp(s.in(0_c, t + 1_c).where(asked(s)), x(s)) + 0_c * x(t);
+  constexpr auto terms = define<"terms">(t) =
+      sum(s.in(0_c, t + 1_c).where(asked(s)), w(s) * exp(x(s) - max(u.in(0_c, t + 1_c), x(u)))) + 0_c * x(t);
+  constexpr auto chosen = define<"chosen">() = sum(t.where(asked(t)), (x(t) - whole(t)) * w(t));
+  constexpr auto softest = define<"softest">() = sum(t.where(asked(t)), partly(t) * w(t));
+  for (const auto size : sizes)
+    for (const double least : {-300, -1}) {
+      std::vector<double> values;
+      for (std::int64_t k = 0; k < size; ++k) values.push_back(least + static_cast<double>(k * 37 % 101) / 3);
+      const auto is_one_pass = [&](trial test) {
+        test.with("x", {size}, values).random("w", {size}).expect_right();
+        expect_way(test, "a recurrence");
+      };
+      is_one_pass(trial_of(chosen, grad(chosen, x)));
+      is_one_pass(trial_of(partly, grad(softest, x)));
+      is_one_pass(trial_of(terms));
+    }
+}
+// Running results at places of a running range: all of them are stored, as none of its places asks for its own.
+TEST(scan, running_results_within_a_running_sum) {
+  constexpr auto nested = define<"nested">(t) =
+      sum(s.in(0_c, t + 1_c).where(w(s) > 0.3_c), w(s) / (1_c + sum(u.in(s, count), x(u) * x(u)))) + 0_c * x(t);
+  for (const auto size : sizes) {
+    trial test = trial_of(nested);
+    test.random("x", {size}).random("w", {size}).expect_right();
+    if (size > 2) expect_way(test, "stage materialised");
+  }
+}
+
 // The results have the extent of y, as a caller's output or weights would give it.
 constexpr auto y = tensor<"y", float, 1>;
 

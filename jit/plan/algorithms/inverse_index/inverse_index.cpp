@@ -66,9 +66,8 @@ node_id chunks_of(graph& g, const inverse_index_form& l) { return blocks_in(g, t
 bool take_repeated(const context& c, stage& s) {
   const auto& [g, known, before] = c;
   if (s.how != way::scatter) return false;
-  index_set all;
-  for (const node_id idx : s.indices)
-    if (idx != s.owned) all.insert(g.ordinal(idx));
+  index_set all, decided;  // by data: an update has one place of those
+  for (const node_id idx : s.indices) (idx == s.owned || is_fixed(g, s, idx) ? decided : all).insert(g.ordinal(idx));
   all |= set_of(g, bound_indices(g, s.body));
   if (known.for_groups() && !known.call().force_for_tests && known.trips(all) < tuning::tasks::worth_a_launch)
     return false;
@@ -77,7 +76,7 @@ bool take_repeated(const context& c, stage& s) {
     if (!is_elementwise(g.kind(n)) || !is_floating(g.type(n)) || !is_slow(g, n) || g.free[n].empty() ||
         holds(g, n, op::reduce))
       return;
-    if (g.free[n].has(g.ordinal(s.owned)) || !has_closed_ranges(g, n)) return;
+    if (g.free[n].meets(decided) || !has_closed_ranges(g, n)) return;
     if (known.trips(all) > 2 * repeats_allowed * known.trips(g.free[n])) slow = n;  // the last: outermost
   });
   if (slow == no_node) return false;

@@ -4,6 +4,7 @@
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/dsl/passes/powers.hpp>
+#include <sheaf/dsl/passes/reduction.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/extremum/extremum_ties.hpp>
 #include <sheaf/jit/plan/algorithms/recurrence/moved_range.hpp>
@@ -74,8 +75,8 @@ class recurrence {
   // The extremum over the same range, or (as gradients have it) over that of the bound index, which runs the other way.
   bool is_key(node_id q) {
     const auto list = bound_indices(g, q);
-    if (!is_extremum(g, q) || list.size() != 1 || !is_true(g, g.arg(q, 1))) return false;
-    if (!depends_only_on(g.arg(q, 0), list[0])) return false;
+    if (!is_extremum(g, q) || list.size() != 1) return false;
+    if (!depends_only_on(g.arg(q, 0), list[0]) || !depends_only_on(g.arg(q, 1), list[0])) return false;
     for (const node_id later : {t, u}) {
       adjoint = later == u;
       const node_id low = g.arg(list[0], 0), high = g.arg(list[0], 1);
@@ -98,11 +99,11 @@ class recurrence {
     go(go, value);
     return fine;
   }
-  // The value whose extremum the key is, at a place.
-  node_id keyed_at(node_id place) {
+  // The value whose extremum the key is, at a place; or its condition.
+  node_id keyed_at(node_id place, int part = 0) {
     replacement put(g, proofs::kept);
     put.add(bound_indices(g, key)[0], place);
-    return put(g.arg(key, 0));
+    return put(g.arg(key, part));
   }
   // e with t and u at the walked place, which neither may reach otherwise.
   node_id walked(node_id e) {
@@ -143,7 +144,7 @@ class recurrence {
         fresh_index(g, u, up ? g.arg(t, 0) : walk, up ? make(g, op::add, walk, integer(g, 1)) : g.arg(t, 1));
     replacement put(g, proofs::kept);
     put.add(bound_indices(g, key)[0], inner);
-    walked_key = intern_reduce(g, monoid_of(g, key), g.type(key), put(g.arg(key, 0)), truth(g, true), {inner});
+    walked_key = intern_reduce(g, monoid_of(g, key), g.type(key), put(g.arg(key, 0)), put(g.arg(key, 1)), {inner});
   }
 
   node_id at(node_id loaded, node_id place) { return with(g, loaded, walk, place); }
@@ -154,8 +155,8 @@ class recurrence {
 
   node_id by_equality() {
     const extremum_ties ties = extremum_ties_of(g, n);
-    if (ties.reduce == no_node || ties.own == adjoint || key != (ties.own ? ties.mine : ties.key) ||
-        !only(ties.value, u))
+    if (ties.reduce == no_node || ties.own == adjoint || !is_true(g, g.arg(key, 1)) ||
+        key != (ties.own ? ties.mine : ties.key) || !only(ties.value, u))
       return no_node;
     start();
     const node_id running =
@@ -176,6 +177,19 @@ class recurrence {
     const auto same = [&](node_id a, node_id b) { return is_same(g, a, b); };
     return monoid_of(g, key) == monoid::max && maximum_of_centre(g, centre, same) == key;
   }
+  // What the sum and choices within it ask: of t's place, of u's. A key that asks is relative to what it takes alone.
+  bool split_conditions() {
+    flat<node_id> list;
+    deltas::conjuncts(g, asked, list);
+    bool keyed = is_true(g, g.arg(key, 1));
+    for (const node_id e : list) {
+      keyed = keyed || e == keyed_at(adjoint ? t : u, 1);
+      if (only(e, u)) condition_of_u = conjunction(g, condition_of_u, e);
+      else if (only(e, t)) condition_of_t = conjunction(g, condition_of_t, e);
+      else return false;
+    }
+    return keyed;
+  }
   // The product without the exponential that meets the key.
   node_id without_power(node_id e, node_id& found) {
     const op kind = g.kind(e);
@@ -183,6 +197,11 @@ class recurrence {
         p.value != no_node && is_shift(p.centre) && p.value == keyed_at(adjoint ? t : u)) {
       found = e;
       return number_like(g, e, 1);
+    }
+    if (kind == op::select && is_number(g, g.arg(e, 2), 0)) {
+      const node_id part = without_power(g.arg(e, 1), found);
+      if (found != no_node) asked = conjunction(g, asked, g.arg(e, 0));
+      return found != no_node ? part : e;
     }
     if (kind != op::mul && kind != op::div) return e;
     for (int k = 0; k < (kind == op::mul ? 2 : 1) && found == no_node; ++k) {
@@ -192,12 +211,14 @@ class recurrence {
     return e;
   }
   node_id by_exponential() {
-    if (!is_true(g, g.arg(n, 1))) return no_node;
     const node_id body = g.arg(n, 0);
     node_id found = no_node;
-    const node_id rest = without_power(body, found);
-    if (found == no_node) return no_node;
+    asked = g.arg(n, 1);
+    condition_of_u = condition_of_t = truth(g, true);
+    node_id rest = without_power(body, found);
+    if (found == no_node || !split_conditions()) return no_node;
     const auto [a, centre] = power_of(g, found);
+    rest = make(g, op::select, condition_of_u, rest, number_like(g, rest, 0));
     if (!only(rest, u)) return no_node;
     start();
     const node_id shift = materialised(walked(centre), "running", "the largest so far: terms are relative to it");
@@ -208,11 +229,12 @@ class recurrence {
     if (!adjoint) value = make(g, op::mul, value, make(g, op::exp, make(g, op::sub, keyed_at(walk), shift)));
     const node_id sum =
         found_sum(value, factor, "its terms are relative to a running maximum: a step rescales what came before");
-    const node_id here = read(sum);
-    if (!adjoint) return here;
+    const node_id here = read(sum), none = number_like(g, here, 0);
+    if (!adjoint) return make(g, op::select, condition_of_t, here, none);
     const node_id top = proven(g, at(shift, t));
     const node_id own = make(g, op::exp, make(g, op::sub, a, top)), zero = number_like(g, own, 0);
-    return make(g, op::select, make(g, op::equal, own, zero), zero, make(g, op::mul, own, here));
+    const node_id scaled = make(g, op::select, make(g, op::equal, own, zero), zero, make(g, op::mul, own, here));
+    return make(g, op::select, condition_of_t, scaled, none);
   }
 
   // The stage that takes the steps, in f64 for floating sums.
@@ -310,6 +332,7 @@ class recurrence {
   node_id n;
   const stage& s;
   node_id t = no_node, u = no_node, key = no_node, walk = no_node, walked_key = no_node;
+  node_id asked = no_node, condition_of_u = no_node, condition_of_t = no_node;  // conditions: all, of u's place, of t's
   bool backward = false;    // n's range begins at t
   bool adjoint = false;     // the key depends on u
   bool may_vanish = false;  // factors may be 0 where others are infinite

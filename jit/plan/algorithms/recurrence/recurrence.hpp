@@ -4,8 +4,9 @@
 //   sum(s <= t, v(s) exp(a(s) - M(t)))        is A(t) = v(t) exp(a(t) - M(t)) + exp(M(t - 1) - M(t)) A(t - 1)
 //   sum(t >= s, v(t) exp(a(s) - M(t)))        is exp(a(s) - M(s)) A(s), A(s) = v(s) + exp(M(s) - M(s + 1)) A(s + 1)
 // The first two are ties of a running maximum and its gradient, the others a running logsumexp and its gradient. M
-// never falls, so no factor is above 1, and where a(s) is not M(s) it is below every later M. Shown by
-// tests/jit/scan.cpp.
+// never falls, so no factor is above 1, and where a(s) is not M(s) it is below every later M. Terms and results of the
+// last two may be asked for by conditions of s or of t alone, and M may be that of the terms so asked; where none came
+// before, M counts as 0, and a factor from there is of no terms. Shown by tests/jit/scan.cpp.
 #pragma once
 #include <sheaf/jit/plan/sliding.hpp>
 

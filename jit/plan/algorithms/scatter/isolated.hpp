@@ -64,12 +64,18 @@ class isolated_result {
     return longest && *longest * tuning::range_scatter::slices_in_result <= known_.trips(j_);
   }
 
+  // Is each load inside, or the same in all terms? One that is not inside masks itself: what guards it guards the sum.
+  bool is_guarded(node_id c, const index_set& bound_here) {
+    return !holds(g_, c, op::reduce) && std::ranges::all_of(loads_in(g_, c), [&](node_id l) {
+      return is_inside(g_, l) || !g_.free[l].meets(bound_here);
+    });
+  }
   // A comparison as one of j with what the indices of the sum decide.
   void take_bound(node_id c) {
     const bool strict = g_.kind(c) == op::less;
     if ((!strict && g_.kind(c) != op::less_equal) || g_.type(g_.arg(c, 0)) != element::i64) return;
-    if (may_fail(g_, c) && !is_safe(g_, c)) return;
-    if (!g_.free[c].meets(set_of(g_, bound_indices(g_, n_)))) return;
+    const index_set bound_here = set_of(g_, bound_indices(g_, n_));
+    if (!g_.free[c].meets(bound_here) || (may_fail(g_, c) && !is_guarded(c, bound_here))) return;
     const line a = split_affine(g_, g_.arg(c, 0), j_), b = split_affine(g_, g_.arg(c, 1), j_);
     const std::int64_t slope = a.slope - b.slope;
     if (!a.affine || !b.affine || (slope != 1 && slope != -1)) return;

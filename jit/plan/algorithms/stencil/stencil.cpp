@@ -248,7 +248,7 @@ bool alike(const graph& g, node_id a, node_id b, std::unordered_map<node_id, nod
   return true;
 }
 
-// What is within reductions and does not depend on what narrows their ranges.
+// What is within reductions and does not depend on what narrows their ranges: folds over windows, or running results.
 class materialised_search {
  public:
   materialised_search(graph& g, const facts& known, const stage& s) : g_(g), known_(known), s_(s) {}
@@ -301,6 +301,8 @@ class materialised_search {
     }
     if (!uses) return false;
     everywhere = put(n);
+    const std::size_t most = std::max<std::size_t>(1, s_.indices.size());
+    if (runs_ && indices_of(g_, g_.free[everywhere]).size() > most) return false;
     index_set around = g_.free[n];
     around |= set_of(g_, s_.indices);
     if (!has_closed_ranges(g_, everywhere) || known_.trips(g_.free[everywhere]) * 1.5 > known_.trips(around))
@@ -310,15 +312,25 @@ class materialised_search {
     return true;
   }
 
-  // Reductions inside are over windows: each range lies between two numbers.
+  // Is a range cut by nothing but indices and extents? Rules for running results see it once it is stored.
+  bool is_running(node_id idx) {
+    const auto is_data = [&](node_id e) { return g_.kind(e) == op::load || g_.kind(e) == op::reduce; };
+    return !any_node(g_, g_.arg(idx, 0), is_data) && !any_node(g_, g_.arg(idx, 1), is_data);
+  }
+  // Reductions inside are over windows: each range lies between two numbers. Or they are running results, which are
+  // stored where they are of no more indices than what reads them.
   bool is_of_windows(node_id n) {
     bool windows = true;
+    runs_ = false;
     for_each_node(g_, n, [&](node_id e) {
       if (g_.kind(e) != op::reduce) return;
       windows = windows && !is_own(monoid_of(g_, e));
       for (const node_id idx : bound_indices(g_, e)) {
         const closed_range r = hull_of(g_, idx);
-        windows = windows && r.low != no_node && r.high != no_node && is_constant(g_, r.low) && is_constant(g_, r.high);
+        const bool closed = r.low != no_node && r.high != no_node;
+        const bool between_numbers = closed && is_constant(g_, r.low) && is_constant(g_, r.high);
+        runs_ = runs_ || !between_numbers;
+        windows = windows && (between_numbers || (closed && is_running(idx)));
       }
     });
     return windows;
@@ -327,6 +339,7 @@ class materialised_search {
   graph& g_;
   const facts& known_;
   const stage& s_;
+  bool runs_ = false;  // running results are within
   std::set<std::pair<node_id, std::map<node_id, node_id>>> seen_;
 };
 
