@@ -20,6 +20,10 @@ inline constexpr int warps_down_columns = 32;     // warps; bench_gpu: of folds 
 inline constexpr std::int64_t most_waves = 64;    // factor; bench_gpu: blocks, of those that fill the device
 }  // namespace grid
 
+namespace joint_rows {
+inline constexpr double most_batches = 64;  // batches; estimate: of more, tasks of a batch each take less than a sort
+}  // namespace joint_rows
+
 namespace register_rows {
 // A loop that is written out has so many iterations, the last of them maybe dead: lengths share code.
 inline constexpr std::int64_t steps[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};  // trips; W12: above

@@ -6,12 +6,11 @@
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
-
-constexpr double most_batches = 64;  // estimate: of more, tasks of a batch each take less than a sort
 
 class joining {
  public:
@@ -68,7 +67,7 @@ class joining {
     // With batches enough each is a task.
     index_set all;
     for (const digit& d : batches) all.insert(g_.ordinal(d.index));
-    if (!batches.empty() && c_.known.trips(all) >= most_batches) return false;
+    if (!batches.empty() && c_.known.trips(all) >= tuning::joint_rows::most_batches) return false;
     batches_ = batches.size();
     digits_.insert(digits_.begin(), batches.begin(), batches.end());
     return true;
