@@ -54,6 +54,7 @@ bool share_lanes(const graph& g, const program_plan& plan, const kernel_plan& k,
 // On a GPU the loops below a stage's tasks are tasks too, down to its vectors, or to the folds in them; of several
 // stages in one kernel only what they share is.
 bool starves_together(graph& g, const facts& known, const kernel_plan& k, const stage& leader, const stage& s) {
+  if (!known.for_groups()) return false;  // before sizes are compared: each comparison may split a class
   const auto warps_of = [](int lanes) { return static_cast<double>(std::max(1, lanes / tuning::grid::warp)); };
   const auto shared = k.task.chunk > 0 ? known.trips(k.parallel) / static_cast<double>(k.task.chunk)
                                   : known.trips(k.parallel) * warps_of(std::min(leader.lanes, s.lanes));

@@ -16,16 +16,16 @@ class choice {
       : g_(g), known_(known), plan_(plan), k_(k), w_(g, known, plan, k) {}
 
   void operator()() {
-    std::vector<tiled_loop> loops = weighed_loops();
+    std::vector<tiled_loop> loops = weighed_loops(no_node);
     while (!loops.empty() && !fits(loops, choose(loops)))
       ;
   }
   // The time of the best tile of its loops over that of the best one of this loop alone.
   double share_of_time(node_id loop) {
-    const std::vector<tiled_loop> loops = weighed_loops();
+    const std::vector<tiled_loop> loops = weighed_loops(loop);
+    if (loops.empty()) return 1;
     std::vector<tiled_loop> alone = loops;
     std::erase_if(alone, [&](const tiled_loop& t) { return t.index != loop; });
-    if (loops.size() == alone.size()) return 1;
     const model model_of(g_, known_, w_);
     candidate now{.tile = {}, .lanes = lanes()};
     now.time = *model_of.time(now);
@@ -33,11 +33,12 @@ class choice {
   }
 
  private:
-  // None: it has no tile.
-  std::vector<tiled_loop> weighed_loops() {
+  // None: it has no tile, or only of the loop `besides`. Sizes are asked where there is something to choose.
+  std::vector<tiled_loop> weighed_loops(node_id besides) {
     if (w_.reductions.empty() || !is_eligible()) return {};
     std::vector<tiled_loop> loops = loops_of_tile();
-    if (loops.empty() || !is_worth_code()) return {};
+    const bool some = std::ranges::any_of(loops, [&](const tiled_loop& t) { return t.index != besides; });
+    if (!some || !is_worth_code()) return {};
     w_.weigh(loops);
     most_.assign(loops.size(), most_copies);
     return loops;

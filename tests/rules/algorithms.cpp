@@ -36,6 +36,8 @@ TEST(rules, of_windows) {
   constexpr auto small = define<"small">(t.in(0_c, count - 19_c)) = sum(u.in(0_c, 20_c), x(t + u));
   constexpr auto high = define<"high">(t.in(0_c, extent(m, dim<0>) - 199_c), i) = max(u.in(0_c, 200_c), m(t + u, i));
   constexpr auto dilated = define<"dilated">(t.in(0_c, count - 117_c)) = sum(u.in(0_c, 40_c), x(t + 3_c * u));
+  constexpr auto slow = define<"slow">(t.in(0_c, count - 19_c)) = sum(u.in(0_c, 20_c), y(u) * tanh(x(t + u)));
+  expect_same("functions in windows", slow);
   expect_same("window", small);
   expect_same("two-scan window", high);
   expect_same("polyphase", dilated);

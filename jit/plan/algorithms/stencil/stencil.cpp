@@ -312,10 +312,13 @@ class materialised_search {
     return true;
   }
 
-  // Is a range cut by nothing but indices and extents? Rules for running results see it once it is stored.
+  // Is a range cut by an index, and by nothing but indices and extents? Rules for running results see it once it is
+  // stored. What sums whole rows is a value of pairs, of which tiles are computed where they are folded.
   bool is_running(node_id idx) {
     const auto is_data = [&](node_id e) { return g_.kind(e) == op::load || g_.kind(e) == op::reduce; };
-    return !any_node(g_, g_.arg(idx, 0), is_data) && !any_node(g_, g_.arg(idx, 1), is_data);
+    const node_id low = g_.arg(idx, 0), high = g_.arg(idx, 1);
+    const bool cut = !g_.free[low].empty() || !g_.free[high].empty();
+    return cut && !any_node(g_, low, is_data) && !any_node(g_, high, is_data);
   }
   // Reductions inside are over windows: each range lies between two numbers. Or they are running results, which are
   // stored where they are of no more indices than what reads them.
