@@ -69,6 +69,25 @@ TEST(window_functions, of_few_places_or_few_windows) {
   }
 }
 
+// Places of places; values of pairs, which no tensor has an element for; halves, which are rounded once.
+TEST(window_functions, of_several_indices_in_one_place) {
+  constexpr auto l = tensor<"l", float, 1>;
+  constexpr auto z = tensor<"z", float, 1>;
+  constexpr auto h = tensor<"h", float16, 1>;
+  constexpr auto m = axis<"m">;
+  constexpr auto most = define<"most">(t.in(0_c, extent(l, dim<0>) - 9_c)) = max(window, l(t + u));
+  constexpr auto both = define<"both">(t.in(0_c, extent(l, dim<0>) - 9_c)) =
+      sum(over(u.in(0_c, 5_c), v.in(0_c, 4_c)), tanh(l(t + u + v)));
+  trial(detail::build_graph<decltype(most), decltype(both)>()).random("l", {6000}).expect_right();
+  constexpr auto pairs = define<"pairs">(t.in(0_c, extent(l, dim<0>) - 4_c)) =
+      sum(over(m.in(0_c, extent(z, dim<0>)), u.in(0_c, 4_c)), exp(l(t + u) * z(m)));
+  trial of_pairs = trial_of(pairs);
+  expect_stored(of_pairs.random("l", {3000}).random("z", {60}), false);
+  constexpr auto top = define<"top">(t.in(0_c, extent(h, dim<0>) - 9_c)) = max(window, w(u) * exp(h(t + u)));
+  trial of_halves = trial_of(top);
+  expect_stored(of_halves.random("h", {9000}).random("w", {9}), false);
+}
+
 // Of masked terms, one of which may be infinite: the product is NaN where another is 0.
 TEST(window_functions, products_of_masked_terms) {
   constexpr auto d = tensor<"d", double, 1>;

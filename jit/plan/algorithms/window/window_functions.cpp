@@ -78,7 +78,7 @@ class moved_value {
   }
 
   bool is_repeated() const {
-    if (back_.empty() || !has_closed_ranges(g_, value_)) return false;
+    if (back_.empty() || !has_closed_ranges(g_, value_) || !is_of_one_tensor()) return false;
     const amount computed = c_.known.trips(computed_), needed = c_.known.trips(g_.free[value_]);
     return all_of({{computed, often_in_windows}, {computed, places_in_windows * needed}});
   }
@@ -87,11 +87,21 @@ class moved_value {
   node_id stored_in(const stage& like) const {
     node_id read = stored(c_, value_, {"values", like, "a slow function of what several ranges hold", origin::rule,
                                      true});
-    for (const auto& [walk, place] : back_) read = with(g_, read, walk, place);
+    for (auto each = back_.rbegin(); each != back_.rend(); ++each)  // a later place may name an earlier walk
+      read = with(g_, read, each->first, each->second);
     return read;
   }
 
  private:
+  // Has a tensor that it reads an element for each? What is a value of more than its tensors hold may be a value of
+  // pairs, which take memory without end.
+  bool is_of_one_tensor() const {
+    const std::vector<node_id> loads = loads_in(g_, value_);
+    const index_set& own = g_.free[value_];
+    return std::ranges::any_of(loads, [&](node_id n) {
+      return g_.free[n] == own && std::ssize(indices_of(g_, own)) <= g_[n].count - 1;
+    });
+  }
   void move(node_id u) {
     if (!g_.free[value_].has(g_.ordinal(u))) return;
     for (const node_id t : indices_of(g_, g_.free[value_])) {
@@ -144,7 +154,8 @@ class search {
     return no_node;
   }
   bool is_candidate(node_id n) const {
-    return is_floating(g_.type(n)) && g_.free[n].meets(set_of(g_, bound_indices(g_, reduce_))) && is_slow(g_, n) &&
+    // Halves are computed in f32 and rounded once, at the end.
+    return is_floating(g_.type(n)) && !is_half(g_.type(n)) && g_.free[n].meets(set_of(g_, bound_indices(g_, reduce_))) && is_slow(g_, n) &&
            !holds(g_, n, op::reduce);
   }
 
