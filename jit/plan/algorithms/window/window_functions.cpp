@@ -155,8 +155,8 @@ class search {
   }
   bool is_candidate(node_id n) const {
     // Halves are computed in f32 and rounded once, at the end.
-    return is_floating(g_.type(n)) && !is_half(g_.type(n)) && g_.free[n].meets(set_of(g_, bound_indices(g_, reduce_))) && is_slow(g_, n) &&
-           !holds(g_, n, op::reduce);
+    return is_floating(g_.type(n)) && !is_half(g_.type(n)) &&
+           g_.free[n].meets(set_of(g_, bound_indices(g_, reduce_))) && is_slow(g_, n) && !holds(g_, n, op::reduce);
   }
 
   const context& c_;
