@@ -18,8 +18,8 @@ constexpr auto keep = tensor<"keep", bool, 1>;
 constexpr auto rows = extent(x, dim<0>);
 constexpr auto window = u.in(0_c, 9_c);
 
-void expect_stored(trial& test, bool stored = true) {
-  test.expect_right();
+void expect_stored(trial& test, bool stored = true, double tolerance = 1e-5) {
+  test.expect_right(tolerance);
   const std::string plan = test.plan_text();
   EXPECT_EQ(plan.find("a slow function of what several ranges hold") != std::string::npos, stored) << plan;
 }
@@ -85,7 +85,7 @@ TEST(window_functions, of_several_indices_in_one_place) {
   expect_stored(of_pairs.random("l", {3000}).random("z", {60}), false);
   constexpr auto top = define<"top">(t.in(0_c, extent(h, dim<0>) - 9_c)) = max(window, h(u) * exp(h(t + u)));
   trial of_halves = trial_of(top);
-  expect_stored(of_halves.random("h", {9000}), false);
+  expect_stored(of_halves.random("h", {9000}), false, 1e-3);
 }
 
 // Of masked terms, one of which may be infinite: the product is NaN where another is 0.
