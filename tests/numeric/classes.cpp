@@ -219,7 +219,8 @@ TEST(classes, few_kernels_where_sizes_change) {
       logsumexp(t.in(part(m), part(m + 1_c)), scores(t));
   constexpr auto spread = define<"spread">() = sum(m, segment(m) * segment(m));
   const auto of_slices = compile(loss, grad(loss, x));
-  expect_few(of_slices, 12, 20, [&](std::int64_t rows, std::int64_t slices) {
+  // 12 and 20 where L2 has 1 MB: on processors with 2 MB its limit is none of the others'.
+  expect_few(of_slices, 15, 24, [&](std::int64_t rows, std::int64_t slices) {
     of_slices.prepare(x = like(rows, 16), cut = like(slices, 2));
   });
   const auto of_segments = compile(spread, grad(spread, scores));
