@@ -3,6 +3,7 @@
 // stored another may read, and what one still reads another may not overwrite; but not where each thread reads only
 // what it stored, and around a whole loop of additions, whose order does not matter.
 #include <sheaf/jit/cuda/emitter.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::cuda {
 
@@ -174,11 +175,11 @@ bool loads_as_first(const function_emitter& f, ir::value id) {
 bool loads_without_branch(const function_emitter& f, ir::value id) {
   const auto row = f.place.rows.filled_by.find(id);
   const ir::instruction& i = f.instruction(id);
-  if (row == f.place.rows.filled_by.end() || !f.is_constant(i.target) || i.mask != ir::none) return false;
-  constexpr std::int64_t most_with_branches = 64;  // of a thread's elements
+  if (row == f.place.rows.filled_by.end() || i.mask != ir::none) return false;
   const element type = f.buffer(i.target).type;
   return (is_half(type) || type == element::f32) &&
-         f.place.rows.rows[static_cast<std::size_t>(row->second)].elements / f.place.group >= most_with_branches;
+         f.place.rows.rows[static_cast<std::size_t>(row->second)].elements / f.place.group >=
+             tuning::register_rows::without_branches;
 }
 
 void load_from_memory(function_emitter& f, ir::value id, const std::string& moving) {
@@ -196,8 +197,9 @@ void load_from_memory(function_emitter& f, ir::value id, const std::string& movi
                                     : element_at(f, pointer, i.target, i.args, i.how, i.apart);
   std::string value = from_memory(b.type, constant ? cat("__ldg(&", at, ")") : at);
   if (const std::string when = as_first ? f.within : condition(f, i.mask, i.how); !when.empty())
-    value = loads_without_branch(f, id) ? from_memory(b.type, cat("load_if(", when, ", &", at, ")"))
-                                        : cat(when, " ? ", value, " : (", held_type(i.type), ")0");
+    value = constant && loads_without_branch(f, id)
+                ? from_memory(b.type, cat("load_if(", when, ", &", at, ")"))
+                : cat(when, " ? ", value, " : (", held_type(i.type), ")0");
   if (!i.vector) return f.line(cat("const ", held_type(i.type), " v", id, " = ", value, ";"));
   f.line(cat(held_type(i.type), " v", id, "[", f.held(f.lanes), "];"));
   f.each(f.lanes, cat(f.ref(id), " = ", value, ";"));

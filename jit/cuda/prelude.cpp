@@ -103,18 +103,11 @@ FN int opaque(int x) { int y; asm("mov.b32 %0, %1;" : "=r"(y) : "r"(x)); return 
 #ifdef SHEAF_EMULATED
 template <class E> FN E load_if(bool when, const E* p) { return when ? *p : (E)0; }
 #else
-FN u16 load_if(bool when, const u16* p) {
-  u16 y;
-  asm("{ .reg .pred q; setp.ne.u32 q, %2, 0; mov.u16 %0, 0; @q ld.global.nc.u16 %0, [%1]; }"
-      : "=h"(y) : "l"(p), "r"((u32)when));
-  return y;
-}
-FN float load_if(bool when, const float* p) {
-  float y;
-  asm("{ .reg .pred q; setp.ne.u32 q, %2, 0; mov.f32 %0, 0f00000000; @q ld.global.nc.f32 %0, [%1]; }"
-      : "=f"(y) : "l"(p), "r"((u32)when));
-  return y;
-}
+#define LOAD_IF(E, NAME, ZERO, REGISTER) FN E load_if(bool when, const E* p) { E y; \
+  asm("{ .reg .pred q; setp.ne.u32 q, %2, 0; mov." NAME " %0, " ZERO "; @q ld.global.nc." NAME " %0, [%1]; }" \
+      : REGISTER(y) : "l"(p), "r"((u32)when)); return y; }
+LOAD_IF(u16, "u16", "0", "=h")
+LOAD_IF(float, "f32", "0f00000000", "=f")
 #endif
 template <bool Stream, class E> FN void put(E* p, E x) {
   if (Stream) __stcs(p, x);

@@ -126,14 +126,13 @@ bool partial_results::choose() {
 // walk the rows by a few neighbours.
 bool partial_results::cuts_runs(node_id idx) const {
   if (!known_.for_groups() || bound_.size() < 2) return false;
-  const auto is_along = [&](node_id e) { return g_[e].count > 2 && uses(g_, g_.arg(e, g_[e].count - 1), idx); };
-  if (std::ranges::none_of(loads_in(g_, g_.arg(n_, 0)), is_along)) return false;
+  const std::vector<node_id> loads = loads_in(g_, g_.arg(n_, 0));
+  const auto is_along = [&](node_id e, node_id walked) { return uses(g_, g_.arg(e, g_[e].count - 1), walked); };
+  if (std::ranges::none_of(loads, [&](node_id e) { return g_[e].count > 2 && is_along(e, idx); })) return false;
   return std::ranges::any_of(bound_, [&](node_id other) {
     const amount tasks = known_.trips(other) * max(1, results_);
     return other != idx && may_be_cut(c_, n_, other) && tasks >= tuning::tasks::warps_of_gpu &&
-           std::ranges::none_of(loads_in(g_, g_.arg(n_, 0)), [&](node_id e) {
-             return uses(g_, g_.arg(e, g_[e].count - 1), other);
-           });
+           std::ranges::none_of(loads, [&](node_id e) { return is_along(e, other); });
   });
 }
 

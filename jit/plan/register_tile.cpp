@@ -27,8 +27,7 @@ class choice {
     std::vector<tiled_loop> alone = loops;
     std::erase_if(alone, [&](const tiled_loop& t) { return t.index != loop; });
     const model model_of(g_, known_, w_);
-    candidate now{.tile = {}, .lanes = lanes()};
-    now.time = *model_of.time(now);
+    const candidate now = without_tile(model_of);
     return best_of(loops, now, model_of).time / best_of(alone, now, model_of).time;
   }
 
@@ -46,13 +45,17 @@ class choice {
   const stage& at(int i) const { return plan_.at(i); }
   candidate choose(std::vector<tiled_loop> loops) const {
     const model model_of(g_, known_, w_);
-    candidate now{.tile = {}, .lanes = lanes()};
-    now.time = *model_of.time(now);
+    const candidate now = without_tile(model_of);
     const candidate equal = best_of(loops, now, model_of);
     for (tiled_loop& t : loops) t.equal.clear();
     candidate best = best_of(loops, now, model_of);
     if (equal.time < worth_equal * best.time) best = equal;
     return best.time > worth_it * now.time ? candidate{} : best;
+  }
+  candidate without_tile(const model& model_of) const {
+    candidate now{.tile = {}, .lanes = lanes()};
+    now.time = *model_of.time(now);
+    return now;
   }
   // Takes the tile, if its loops have as many iterations. What the model chooses depends on no extent but those of
   // loops that are shorter.
@@ -183,10 +186,9 @@ class choice {
 }  // namespace register_tiles
 
 bool loses_register_tile(graph& g, const facts& known, program_plan& plan, kernel_plan alone) {
-  const stage& s = plan.at(alone.stages.front());
-  if (known.call().gpu || s.loops.size() < 3 || reductions_in(g, s.body).empty()) return false;
-  const node_id shared = alone.parallel;
-  return register_tiles::choice(g, known, plan, alone).share_of_time(shared) < tuning::register_tile::worth_apart;
+  if (known.call().gpu || plan.at(alone.stages.front()).loops.size() < 3) return false;
+  return register_tiles::choice(g, known, plan, alone).share_of_time(alone.parallel) <
+         tuning::register_tile::worth_apart;
 }
 
 void choose_register_tiles(graph& g, const facts& known, program_plan& plan) {

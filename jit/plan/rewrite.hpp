@@ -29,6 +29,12 @@ inline node_id intern_reduce(graph& g, monoid kind, element type, node_id body, 
   const std::int64_t attribute = static_cast<std::int64_t>(kind) | mark;
   return g.intern(op::reduce, type, attribute, list.data(), static_cast<int>(list.size()));
 }
+// A reduction of something else, with its marks.
+inline node_id with_body(graph& g, node_id reduce, node_id body) {
+  std::vector<node_id> list = arguments(g, reduce, 0);
+  list[0] = body;
+  return g.intern(op::reduce, g.type(reduce), g[reduce].attribute, list.data(), static_cast<int>(list.size()));
+}
 // The reduction of a tuple that yields its value k.
 inline node_id intern_value(graph& g, monoid kind, int k, node_id body, node_id condition,
                             const std::vector<node_id>& indices) {

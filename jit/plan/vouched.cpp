@@ -85,9 +85,7 @@ void prove_vouched(graph& g, stage& s) {
         is_same(g, v.high, rows.high))
       loads.push_back(v.load);
   if (loads.empty()) return;
-  std::vector<node_id> list = arguments(g, s.body, 0);
-  list[0] = proving(g, loads, proving::in::itself)(list[0]);
-  s.body = g.intern(op::reduce, g.type(s.body), g[s.body].attribute, list.data(), static_cast<int>(list.size()));
+  s.body = with_body(g, s.body, proving(g, loads, proving::in::itself)(g.arg(s.body, 0)));
 }
 
 }  // namespace sheaf::inline v0_1::plan

@@ -32,6 +32,7 @@ inline constexpr std::int64_t most_of_long = 128;   // registers; W12: the same 
 inline constexpr int threads_of_long = 256;         // threads; W12: of such a group
 inline constexpr std::int64_t enough = 40;          // registers; W8: of more, rows are shared by more threads
 inline constexpr std::int64_t few = 4;              // registers; bench_gpu: of fewer, a row needs no warp
+inline constexpr std::int64_t without_branches = 64;  // elements; estimate: a thread's of a row that is loaded so
 inline constexpr int least_threads = 16;            // threads; bench_gpu: of such a row, that load two sectors at once
 inline constexpr std::size_t most_statements = 48;  // statements; estimate: of a loop that is written out
 }  // namespace register_rows

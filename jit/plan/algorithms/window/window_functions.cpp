@@ -133,10 +133,7 @@ class search {
   // The term with the first of them stored; no_node: it has none.
   node_id operator()(node_id term) {
     const node_id found = find(term);
-    if (found == no_node) return no_node;
-    replacement put(g_);
-    put.add(found, instead_);
-    return put(term);
+    return found == no_node ? no_node : with(g_, term, found, instead_);
   }
 
  private:
@@ -173,11 +170,7 @@ node_id take_window_functions(const context& c, node_id n, const stage& s) {
   graph& g = c.g;
   if (s.how != way::map || s.where == place::check || folds_tuple(g, n)) return no_node;
   const node_id term = search(c, n, s)(g.arg(n, 0));
-  if (term == no_node) return no_node;
-  const node old = g[n];
-  std::vector<node_id> list = arguments(g, n, 0);
-  list.front() = term;
-  return g.intern(old.kind, old.type, old.attribute, list.data(), old.count);
+  return term == no_node ? no_node : with_body(g, n, term);
 }
 
 }  // namespace sheaf::inline v0_1::plan
