@@ -237,6 +237,17 @@ TEST(ties_of_windows, dilated) {
   dilated<40, 5>();
 }
 
+// Of computed halves: the extremum is rounded, and so is what is compared with it.
+TEST(ties_of_windows, computed_of_halves) {
+  constexpr auto h = tensor<"h", float16, 1>;
+  constexpr auto size = extent(h, dim<0>);
+  constexpr auto narrow = define<"narrow">(t.in(0_c, size - 3_c)) = max(u.in(0_c, 4_c), h(t + u) * h(t + u));
+  constexpr auto broad = define<"broad">(t.in(0_c, size - 99_c)) = max(u.in(t, t + 100_c), h(u) * h(u));
+  trial test = trial_of(vjp(narrow, h)), other = trial_of(vjp(broad, h));
+  test.random("h", {3000}).random("cotangent_narrow", {2997}).expect_right(2e-3);
+  other.random("h", {3000}).random("cotangent_broad", {2901}).expect_right(2e-3);
+}
+
 // What is predicted for windows of one width; no data is needed.
 template <class Y, class X>
 double cost_of(Y y, X in, const char* name, const char* cotangent, std::vector<std::int64_t> size,

@@ -38,7 +38,7 @@ struct dimension {
 class extremum_sum {
  public:
   extremum_sum(const context& c, const extremum_ties& t, stage& s)
-      : c(c), g(c.g), t(t), s(s), key(t.key), value(t.value) {}
+      : c(c), g(c.g), t(t), s(s), key(as_compared(c.g, t.key)), value(t.value) {}
 
   bool operator()() {
     if (!lay_out()) return false;

@@ -173,6 +173,12 @@ extremum_ties extremum_ties_of(graph& g, node_id n) {
   return {};
 }
 
+node_id as_compared(graph& g, node_id e) {
+  const element type = g.type(e);
+  if (!is_half(type) || !is_elementwise(g.kind(e)) || g.kind(e) == op::cast) return e;
+  return cast_to(g, type, cast_to(g, element::f32, e));
+}
+
 sliding window_of(graph& g, const extremum_ties& t, node_id beside) {
   if (t.reduce == no_node || t.bounds.size() != 1) return {};
   const node_id keys = intern_reduce(g, monoid::max, g.type(t.key), t.key, truth(g, true), t.bounds);

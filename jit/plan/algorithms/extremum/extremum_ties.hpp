@@ -26,6 +26,9 @@ extremum_ties extremum_ties_of(graph& g, node_id reduce);
 // How its one range slides along the keys, and what is beside them; over == no_node: it has several, or is no window.
 sliding window_of(graph& g, const extremum_ties& t, node_id beside);
 
+// What is computed of halves is held as f32, but ties are those of what would be stored: the number as compared.
+node_id as_compared(graph& g, node_id e);
+
 // The index outside that the range of a bound index goes with.
 node_id over_of(const graph& g, node_id bound);
 

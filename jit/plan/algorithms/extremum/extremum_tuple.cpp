@@ -137,7 +137,7 @@ bool extremum_with_sum(const context& c, stage& s, site& at) {
   for (const node_id e : {t.mine, t.key, t.value})
     if (holds(g, e, op::reduce)) return false;
   const element type = is_floating(g.type(t.reduce)) ? element::f64 : g.type(t.reduce);
-  node_id key = t.key, value = cast_to(g, type, t.value);
+  node_id key = as_compared(g, t.key), value = cast_to(g, type, t.value);
   if (is_floating(g.type(key))) {  // a NaN ties with nothing
     const node_id counts = make(g, op::equal, key, key);
     key = make(g, op::select, counts, key, identity_of(g, t.extremum, g.type(key)));

@@ -175,8 +175,8 @@ bool take_extremum_sums_of_window(const context& c, const extremum_ties& t, cons
   f.type = type_of_tied(numerics::accumulated(g.type(t.reduce)), width, vector_bytes / row(f.key_type).bytes);
   // How many tie fits 32 bits.
   if (f.type == element::i64 && is_constant(g, value)) f.type = element::i32;
-  const elements e{keys.walk, cast_to(g, f.type, value), cast_to(g, f.key_type, keys.value),
-                   cast_to(g, f.key_type, t.mine), t.extremum};
+  const elements e{keys.walk, cast_to(g, f.type, value), cast_to(g, f.key_type, as_compared(g, keys.value)),
+                   cast_to(g, f.key_type, as_compared(g, t.mine)), t.extremum};
   fill(c, r, t.reduce, e, s);
   return true;
 }
