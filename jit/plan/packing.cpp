@@ -153,6 +153,14 @@ bool has_cache_tile(graph& g, const facts& known, const stage& s) {
 
 namespace {
 
+// Of fewer results than a register holds, a short walk alone costs less than its terms folded between lanes.
+bool is_worth_packing(const graph& g, const facts& known, const cache_tile_form& c, const amount& lanes) {
+  using namespace tuning::products;
+  const shapes::at_least rows{known.trips(c.rows), least_packed_rows};
+  if (all_of({rows, {lanes * row(g.type(c.reduce)).bytes, full_register}})) return true;
+  return all_of({rows, {lanes, least_packed_lanes}, {lanes * lanes * packed_walk, known.trips(c.walk)}});
+}
+
 // Is the index of a stage's results worth lanes that a cache tile packs?
 bool is_lane_of_packed(graph& g, const facts& known, const stage& s, node_id lane) {
   const auto depends = [&](node_id other) { return other != lane && (uses(g, other, lane) || uses(g, lane, other)); };
@@ -164,10 +172,9 @@ bool is_lane_of_packed(graph& g, const facts& known, const stage& s, node_id lan
     return g.kind(n) == op::load && uses(g, n, lane) && (uses(g, n, c.rows) || !uses(g, n, c.walk));
   });
   const amount all = known.trips(set_of(g, s.indices)) * known.trips(set_of(g, bound_indices(g, c.reduce)));
-  const bool enough = known.trips(c.rows) >= least_rows && known.trips(lane) >= least_rows;
+  const bool worth = is_worth_packing(g, known, c, known.trips(lane));
   const int lanes = std::max(tuning::rows::lanes, known.call().overrides.lanes);
-  const bool fits = bytes_of_panel(g, c, lanes) <= most_bytes;
-  return !others && fits && enough && all >= tuning::register_tile::worth_code;
+  return !others && bytes_of_panel(g, c, lanes) <= most_bytes && worth && all >= tuning::register_tile::worth_code;
 }
 
 }  // namespace

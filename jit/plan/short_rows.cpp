@@ -6,6 +6,7 @@
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/products.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -74,14 +75,21 @@ class short_rows {
   }
   // Sizes are compared last.
   bool may_be_short() const {
-    if (joined_ && !positions_ && !unrolled_ && !along_.meets(set_of(g_, indices_))) return false;
+    const bool unrolls = joined_ && !positions_ && !unrolled_ && !along_.meets(set_of(g_, indices_));
+    if (unrolls && !is_across(indices_.back())) return false;
     bool all = std::ranges::all_of(reductions_in(g_, value_), [&](node_id n) {
       return along_.has(g_.ordinal(g_.arg(n, 2))) && is_closed(g_, g_.arg(n, 2));
     });
-    // Loops around read other rows, not the same ones once more.
-    for (const node_id idx : indices_)
-      if (idx != rows_) all = all && (along_.has(g_.ordinal(idx)) ? is_closed(g_, idx) : !apart_.has(g_.ordinal(idx)));
+    // Loops around read other rows, not the same ones once more; but the results of a row are short as well.
+    for (const node_id idx : indices_) {
+      if (idx == rows_) continue;
+      const bool again = apart_.has(g_.ordinal(idx));
+      all = all && (along_.has(g_.ordinal(idx)) || (again && idx == indices_.back()) ? is_closed(g_, idx) : !again);
+    }
     return all;
+  }
+  bool is_across(node_id idx) const {
+    return idx == indices_.back() && apart_.has(g_.ordinal(idx)) && !along_.has(g_.ordinal(idx));
   }
   bool are_loops_short() {
     if (functions_ && (has_functions_of_elements() || !along_.meets(set_of(g_, indices_))))
@@ -96,8 +104,14 @@ class short_rows {
     for_each_node(g_, value_, [&](node_id n) {
       if (g_.kind(n) == op::reduce) is_short(g_.arg(n, 2));
     });
-    for (const node_id idx : indices_)
-      if (idx != rows_ && along_.has(g_.ordinal(idx))) is_short(idx);
+    for (const node_id idx : indices_) {
+      if (idx == rows_) continue;
+      if (along_.has(g_.ordinal(idx))) is_short(idx);
+      if (!is_across(idx)) continue;
+      is_short(idx);
+      sizes.push_back({tuning::products::least_packed_lanes - 1, known_.trips(idx)});
+      along_.insert(g_.ordinal(idx));
+    }
     return all_of(sizes);
   }
 
