@@ -97,10 +97,11 @@ class choice {
   int lanes() const { return at(k_.stages.front()).lanes; }
 
   bool is_eligible() const {
-    return k_.part == 0 && k_.row == no_node && std::ranges::all_of(k_.stages, [&](int i) {
+    return k_.part == 0 && std::ranges::all_of(k_.stages, [&](int i) {
              const stage& s = at(i);
-             const bool loops = s.how == way::map || s.how == way::stencil;
-             return loops && s.rows.whole == no_node && s.order_when == no_node && !s.reads_block_tree &&
+             const bool walks_rows = std::ranges::find(s.loops, k_.row) != s.loops.end();
+             const bool loops = (s.how == way::map || s.how == way::stencil) && !walks_rows;
+             return loops && s.order_when == no_node && !s.reads_block_tree &&
                     s.folded_storage.empty() && !s.short_rows && s.where != place::check && s.sort.passes == 0 &&
                     !s.atomic;
            });

@@ -195,7 +195,7 @@ node_id take_contracted(const context& c, node_id n, const stage& s) {
   contraction best;
   for (const node_id idx : bound_indices(g, n)) {
     contraction other = contracted_over(g, c.known, n, factors, idx);
-    if (other.inner.size() > 1 && !other.outer.empty() && tuning::separate::saved * other.terms < direct &&
+    if (other.inner.size() > 1 && !other.outer.empty() && tuning::separate::saved * other.terms <= direct &&
         (best.over == no_node || other.terms < best.terms))
       best = std::move(other);
   }
