@@ -120,7 +120,7 @@ bool packs_much(const graph& g, const facts& known, const cache_tile_form& c, no
   amount bytes = 0;
   const amount terms = known.trips(set_of(g, bound_indices(g, c.reduce)));
   for (const node_id n : c.packed) bytes += terms * known.trips(lane) * row(g.type(n)).bytes;
-  return all_of({{known.trips(c.rows), least_rows}, {bytes, stays + 1}});
+  return all_of({{known.trips(c.rows), tuning::products::least_packed_rows}, {bytes, stays + 1}});
 }
 
 namespace {

@@ -5,9 +5,11 @@
 #include <sheaf/jit/plan/collapsed_rows.hpp>
 #include <sheaf/jit/plan/cuts.hpp>
 #include <sheaf/jit/plan/partial_results.hpp>
+#include <sheaf/jit/plan/products.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/split.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/products.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -123,6 +125,16 @@ bool take_from_scatter(const context& c, stage& s) {
 
 }  // namespace
 
+namespace {
+
+// Of so few results that blocks of what is multiplied stay in L2 till all are folded.
+bool is_product_of_few(const graph& g, const facts& known, node_id n) {
+  using namespace tuning::products;
+  return is_product(g, known, n, reused) && known.trips(g.free[n]) <= few_results;
+}
+
+}  // namespace
+
 bool take_split(const context& c, stage& s) {
   const auto& [g, known, before] = c;
   if (s.how != way::map) return false;
@@ -140,6 +152,7 @@ bool take_split(const context& c, stage& s) {
     amount tasks = known.trips(outer);
     if (s.vector != no_node && outer.has(g.ordinal(s.vector)))
       tasks /= min(s.lanes, known.trips(s.vector));
+    if (is_product_of_few(g, known, n)) tasks /= tuning::products::reused;  // those of a register tile
     const double enough = 2 * known.enough_tasks();
     const shapes::at_least few = shapes::less_than(tasks, enough);
     const bool columns = known.for_groups() || may_walk_columns(g, s, n);

@@ -117,6 +117,21 @@ node_id size_of_runs(graph& g, const stage& s, node_id chunk) {
   return make(g, op::mul, chunks, chunk);
 }
 
+// Blocks of rows that serve several results of a loop, as those of a product do: once a block is at hand, all of them
+// are folded. no_node: none, or too few.
+node_id block_of_product(graph& g, const facts& known, const stage& s, std::span<const node_id> loops) {
+  if (known.for_groups() || s.rows.whole == no_node || std::ranges::find(loops, s.rows.block) == loops.end())
+    return no_node;
+  index_set walked;
+  for (const node_id n : reductions_in(g, s.body)) walked |= set_of(g, bound_indices(g, n));
+  const bool again = any_node(g, s.body, [&](node_id n) {
+    return g.kind(n) == op::load && g.free[n].meets(walked) && std::ranges::any_of(loops, [&](node_id idx) {
+      return idx != s.rows.block && !uses(g, n, idx);
+    });
+  });
+  return again && known.trips(s.rows.block) >= known.enough_tasks() ? s.rows.block : no_node;
+}
+
 // A loop that depends on no other; else the lanes, in chunks.
 void share_map(graph& g, const facts& known, stage& s) {
   if (known.for_groups() && s.loop_within) {  // iterations of a thread
@@ -132,7 +147,8 @@ void share_map(graph& g, const facts& known, stage& s) {
   // Not those within the lanes.
   std::vector<node_id> loops(s.loops.begin(), std::ranges::find(s.loops, s.vector));
   std::erase_if(loops, is_open);
-  s.parallel = loop_of_tasks(known, loops, known.enough_tasks());
+  s.parallel = block_of_product(g, known, s, loops);
+  if (s.parallel == no_node) s.parallel = loop_of_tasks(known, loops, known.enough_tasks());
   if (s.vector != no_node && !is_open(s.vector) && (s.parallel == no_node || may_share_lanes(g, known, s)))
     s.parallel = s.vector;
   if (s.parallel == no_node) return;

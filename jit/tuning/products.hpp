@@ -16,6 +16,7 @@ inline constexpr double full_register = 64;      // bytes; limit: of results, th
 inline constexpr double packed_walk = 2;         // terms, by results squared; measured: with 4 and 10 results
 inline constexpr double small = 4;         // factor; bench_survey: values, by elements of what is multiplied
 inline constexpr double reused = 8;        // results; estimate: of a row, for which several rows at once are better
+inline constexpr double few_results = 1024;  // results; measured: gradients of weights, 16 to 64 columns
 inline constexpr int bytes_in_flight = 512;   // bytes; limit: of a row's results, fewer wait for additions; 2 a cycle
 inline constexpr double jammed_terms = 64;    // terms; bench_survey: of a result, for which its factor is stored
 inline constexpr double stays = 32 << 10;  // bytes; limit: of what rows share, that L1 holds as it lies
