@@ -252,8 +252,9 @@ struct module_emitter {
     open = false;
   }
   void add(std::size_t n) {
-    const ir::kernel& k = m.kernels[n];
-    if (k.call != nullptr) return add_call(k);
+    if (m.kernels[n].call != nullptr) return add_call(m.kernels[n]);
+    const std::optional<ir::kernel> wide = with_wide_rows(m, m.kernels[n], to, extents, bounds);
+    const ir::kernel& k = wide ? *wide : m.kernels[n];
     function_emitter f{.m = m,
                        .kernel = k,
                        .to = to,

@@ -109,6 +109,59 @@ template <class E> FN E load_if(bool when, const E* p) { return when ? *p : (E)0
 LOAD_IF(u16, "u16", "0", "=h")
 LOAD_IF(float, "f32", "0f00000000", "=f")
 #endif
+// A row that a thread holds in words, N runs of V elements of it: all are under way at once. A run has no branch of its
+// own where none of its elements but all lie beyond the end.
+template <int Words> struct words_of;
+template <> struct words_of<1> { typedef u32 type; };
+template <> struct words_of<2> { typedef uint2 type; };
+template <> struct words_of<4> { typedef uint4 type; };
+FN uint2 load_words(bool when, const uint2* p) {
+#ifdef SHEAF_EMULATED
+  return when ? *p : uint2{};
+#else
+  uint2 y;
+  asm("{ .reg .pred q; setp.ne.u32 q, %3, 0; mov.u32 %0, 0; mov.u32 %1, 0; @q ld.global.nc.v2.u32 {%0, %1}, [%2]; }"
+      : "=&r"(y.x), "=&r"(y.y) : "l"(p), "r"((u32)when));
+  return y;
+#endif
+}
+FN uint4 load_words(bool when, const uint4* p) {
+#ifdef SHEAF_EMULATED
+  return when ? *p : uint4{};
+#else
+  uint4 y;
+  asm("{ .reg .pred q; setp.ne.u32 q, %5, 0; mov.u32 %0, 0; mov.u32 %1, 0; mov.u32 %2, 0; mov.u32 %3, 0; "
+      "@q ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4]; }"
+      : "=&r"(y.x), "=&r"(y.y), "=&r"(y.z), "=&r"(y.w) : "l"(p), "r"((u32)when));
+  return y;
+#endif
+}
+FN u32 load_words(bool when, const u32* p) { return when ? *p : 0; }
+template <int T, int V, int N, class E, int R> FN void load_row(u32 (&r)[R], const E* p, int end) {
+  constexpr int B = V * (int)sizeof(E), W = B / 4;
+  typedef typename words_of<W>::type word;
+  const int t = (int)threadIdx.x & (T - 1);
+  if (end % V == 0 && (u64)p % B == 0) {
+    _Pragma("unroll") for (int n = 0; n < N; ++n) {
+      const int lane = (n * T + t) * V;
+      const word w = load_words(lane < end, (const word*)(p + lane));
+      memcpy(&r[n * W], &w, sizeof w);
+    }
+  } else {
+    _Pragma("unroll") for (int n = 0; n < N; ++n) {
+      E x[V];
+      EACH(V) x[k] = (n * T + t) * V + k < end ? p[(n * T + t) * V + k] : (E)0;
+      memcpy(&r[n * W], x, sizeof x);
+    }
+  }
+}
+// What the compiler made of words before is made anew: it would take a register for each element.
+template <class E, int K> FN void read_words(E (&x)[K], const u32* r) {
+  constexpr int N = K * (int)sizeof(E) / 4;
+  u32 w[N];
+  EACH(N) w[k] = (u32)opaque((int)r[k]);
+  memcpy(x, w, sizeof x);
+}
 template <bool Stream, class E> FN void put(E* p, E x) {
   if (Stream) __stcs(p, x);
   else *p = x;
@@ -209,6 +262,10 @@ template <class Op, bool Back, int T, class A, class E, int K> FN void scan_runs
   EACH(K) x[k] = Op::of(before, x[k]);
   carry = Op::of(carry, (A)of_lane(group, all, Back ? 0 : T - 1, T));
 }
+// Of folds that know an order, in a backward loop.
+template <class Op> struct turned {
+  template <class E> FN E of(const E& a, const E& b) { return Op::of(b, a); }
+};
 // The fixed tree: the upper half of the lanes is combined into the lower until one is left.
 template <class Op, int T, int L, class E, int K> FN E fold_lanes(u32 group, const E (&x)[K]) {
   constexpr int W = L < T ? L : T;

@@ -33,6 +33,44 @@ node_id plain_value(const context& c, node_id value, const stage& s) {
   return stored(c, value, {"materialised", layout_of(c, value, s), "a scan walks over it"});
 }
 
+// On a GPU a state of several values, or one that is folded in order, has lanes along a scan over the last index.
+bool runs_in_lanes_of_group(const context& c, const stage& s) {
+  const bool state = c.g.kind(s.scan().value) == op::tuple || in_order(c.g, s.scan().fold);
+  return state && c.known.for_groups() && s.indices.back() == s.owned;
+}
+
+// A fold that knows an order has no lanes but those of a scan: what a block comes to is its last result.
+void make_ends(stage& made, const scan_form& of, monoid fold, node_id block) {
+  made.how = way::scan;
+  made.owned = block;
+  made.form = scan_form{.fold = fold,
+                        .value = of.value,
+                        .walk = of.walk,
+                        .shift = of.backward ? 0 : 1,
+                        .backward = of.backward,
+                        .block = of.block,
+                        .ends = true,
+                        .block_index = block};
+}
+
+// Which values of what comes before a block its results depend on.
+std::vector<bool> needed_of_carry(graph& g, const scan_form& f, int values) {
+  std::vector<bool> needed(static_cast<std::size_t>(values), values == 1);
+  if (values == 1) return needed;
+  std::vector<int> left{own_row_of(g, f.fold).component};
+  while (!left.empty()) {
+    const int k = left.back();
+    left.pop_back();
+    if (needed[static_cast<std::size_t>(k)]) continue;
+    needed[static_cast<std::size_t>(k)] = true;
+    for_each_node(g, own_row_of(g, sibling(g, f.fold, k)).combine, [&](node_id n) {
+      const int first = f.backward ? values : 0, operand = static_cast<int>(g[n].attribute) - first;
+      if (g.kind(n) == op::operand && operand >= 0 && operand < values) left.push_back(operand);
+    });
+  }
+  return needed;
+}
+
 // The fold of each block of `size` places of `walk`, and from them, by a scan, what comes before each block.
 void carry_blocks(const context& c, stage& s) {
   graph& g = c.g;
@@ -51,9 +89,12 @@ void carry_blocks(const context& c, stage& s) {
   earlier.add(p, q);
   f.block_index = p;
   const std::string reason = "blocks of " + std::to_string(f.block) + ", so that tasks can share the scan";
+  const bool ordered = runs_in_lanes_of_group(c, s);
   const auto total = [&](monoid fold, element type, node_id value) {
     const node_id whole = intern_reduce(g, fold, type, value, truth(g, true), {part});
-    return proven(g, stored(c, whole, {"partial", layout_of(c, f.value, s), reason, origin::partial}));
+    const node_id made = proven(g, stored(c, whole, {"partial", layout_of(c, f.value, s), reason, origin::partial}));
+    if (ordered) make_ends(stage_behind(c, made), f, fold, p);
+    return made;
   };
   const auto carry = [&](monoid fold, element type, node_id totals) {
     const node_id sum = intern_reduce(g, fold, type, earlier(totals), truth(g, true), {q});
@@ -69,7 +110,10 @@ void carry_blocks(const context& c, stage& s) {
   const node_id value = several ? put(f.value) : cast_to(g, type_of(0), put(f.value));
   for (int k = 0; k < values; ++k) totals.push(total(fold_of(k), type_of(k), value));
   const node_id state = several ? tuple(g, totals) : totals[0];
-  for (int k = 0; k < values; ++k) carries.push(carry(fold_of(k), type_of(k), state));
+  const std::vector<bool> needed = needed_of_carry(g, f, values);
+  for (int k = 0; k < values; ++k)
+    carries.push(needed[static_cast<std::size_t>(k)] ? carry(fold_of(k), type_of(k), state)
+                                                     : own_row_of(g, fold_of(k)).identity);
   f.carry = several ? tuple(g, carries) : carries[0];
 }
 
@@ -97,12 +141,16 @@ void make_scan(const context& c, stage& s, const sliding& r) {
   // A GPU's lanes along another index are one chain each: what counts is its warps.
   const bool lanes_aside = known.for_groups() && s.indices.back() != s.owned;
   const amount chains = lanes_aside ? rows / tuning::grid::warp : rows;
-  const double many = known.enough_tasks() * (known.for_groups() ? gpu_rows : many_rows);
+  const bool ordered = runs_in_lanes_of_group(c, s);  // a warp's each
+  const double many =
+      ordered ? tuning::tasks::warps_of_gpu : known.enough_tasks() * (known.for_groups() ? gpu_rows : many_rows);
   if (!aligned || !all_of({shapes::less_than(chains, many), {rows * places, known.elements(blocks_from)}})) return;
   std::int64_t block = least_block;
   while (static_cast<double>(block) * rows < known.elements(block_elements)) block *= 2;
   // Tiles of a GPU: as many as it asks for, not more, for each of them keeps a total.
-  while (lanes_aside && places / static_cast<double>(2 * block) * chains >= tuning::grid::enough_tiles) block *= 2;
+  while ((lanes_aside || ordered) && places / static_cast<double>(2 * block) * chains >= tuning::grid::enough_tiles)
+    block *= 2;
+  while (ordered && block < 2 * numerics::group_scan_lanes) block *= 2;
   if (places < 4 * static_cast<double>(block)) return;
   f.block = block;
   carry_blocks(c, s);
@@ -201,9 +249,19 @@ node_id make_lookup(const context& c, const sliding& r, bool backward, bool is_l
   const node_id found = inside ? proven(g, place(running)) : place(running);
   return make(g, op::select, make(g, op::less, r.low, r.high), found, identity_of(g, fold, g.type(r.reduce)));
 }
-bool is_later(graph& g, const facts& known, const sliding& r) {
+bool is_later(graph& g, const facts& known, const sliding& r, const stage& s) {
   const bound_line low = bound_of(g, r.low, r.over);
-  return low.slope == 1 && is_number(g, low.rest, 1) && known.trips(r.over) >= known.elements(blocks_from);
+  if (low.slope != 1 || !is_number(g, low.rest, 1)) return false;
+  if (!known.for_groups()) return known.trips(r.over) >= known.elements(blocks_from);
+  // A GPU's chains are cut where they are few, and a state's lanes along the last index are a warp's.
+  index_set others = g.free[r.reduce];
+  others.erase(g.ordinal(r.over));
+  const amount rows = known.trips(others), places = known.trips(r.over);
+  const bool along = s.indices.back() == r.over;
+  if (along && !folds_tuple(g, r.reduce)) return places >= known.elements(blocks_from);
+  const amount chains = along ? rows : rows / tuning::grid::warp;
+  const double many = along ? tuning::tasks::warps_of_gpu : known.enough_tasks() * gpu_rows;
+  return shapes::all_of({shapes::less_than(chains, many), {rows * places, known.elements(blocks_from)}});
 }
 
 // The reduction with subscripts in which a bound index cancels, as in x(t + (i - t)), without it.
@@ -247,8 +305,10 @@ range_kind kind_of(graph& g, site& at) {
   return uses(g, r.low, r.over) ? range_kind::window : range_kind::growing;
 }
 
-bool folds_maps(graph& g, node_id n) {
-  return folds_tuple(g, n) && derivative::is_chain(g, monoid_of(g, n)) && own_row_of(g, monoid_of(g, n)).component == 1;
+// As a recurrence. On a GPU such a fold is a scan like others, whose state is a map.
+bool folds_maps(const context& c, node_id n) {
+  graph& g = c.g;
+  return !c.known.for_groups() && folds_tuple(g, n) && derivative::is_chain(g, monoid_of(g, n)) && own_row_of(g, monoid_of(g, n)).component == 1;
 }
 
 // The rule's result in the place of the reduction, if there is one.
@@ -318,19 +378,22 @@ bool separate_factors(const context& c, stage& s, site& at) {
 }
 
 bool scan_maps(const context& c, stage& s, site& at) {
-  if (kind_of(c.g, at) != range_kind::running || !folds_maps(c.g, at.node)) return false;
+  if (kind_of(c.g, at) != range_kind::running || !folds_maps(c, at.node)) return false;
   return put_in(c, s, at, take_chain(c, at.range(), s));
 }
 
 bool scan_of_what_follows(const context& c, stage& s, site& at) {
-  if (at.node != s.body || kind_of(c.g, at) != range_kind::running || folds_maps(c.g, at.node)) return false;
-  return is_later(c.g, c.known, at.range()) &&
+  if (at.node != s.body || kind_of(c.g, at) != range_kind::running || folds_maps(c, at.node)) return false;
+  return is_later(c.g, c.known, at.range(), s) &&
          put_in(c, s, at, make_lookup(c, at.range(), true, true, s));
 }
 
 bool scan(const context& c, stage& s, site& at) {
-  if (kind_of(c.g, at) != range_kind::running || folds_maps(c.g, at.node)) return false;
-  if (at.node == s.body) {
+  if (kind_of(c.g, at) != range_kind::running || folds_maps(c, at.node)) return false;
+  // A state's value may be rounded as it is stored.
+  const bool rounded = c.known.for_groups() && folds_tuple(c.g, at.node) && is_floating(c.g.type(s.body)) &&
+                       c.g.kind(s.body) == op::cast && c.g.arg(s.body, 0) == at.node;
+  if (at.node == s.body || rounded) {
     make_scan(c, s, at.range());
     return true;
   }
