@@ -20,6 +20,7 @@ struct compile_error : std::runtime_error {
 };
 
 extern const char* const prelude_types;
+extern const char* const prelude_memory;
 extern const char* const prelude_groups;
 extern const char* const prelude_copies;
 extern const char* const prelude_mma;

@@ -17,7 +17,8 @@ namespace {
 using namespace sheaf;
 using namespace sheaf::test;
 
-const std::string maps = "monoid affine((a1, b1), (a2, b2)) = tuple(a1 * a2, a2 * b1 + b2) identity tuple(1, 0) in_order\n";
+const std::string maps =
+    "monoid affine((a1, b1), (a2, b2)) = tuple(a1 * a2, a2 * b1 + b2) identity tuple(1, 0) in_order\n";
 const std::string along_rows = maps +
     "h(n, t.in(0, extent(x, 1))) = get<1>(fold(affine, s.in(0, t + 1), tuple(a(n, s), x(n, s))))\n";
 const std::string backward = maps +

@@ -5,10 +5,10 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/dsl/passes/powers.hpp>
 #include <sheaf/dsl/passes/reduction.hpp>
-#include <sheaf/dsl/passes/running_derivative.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/extremum/extremum_ties.hpp>
 #include <sheaf/jit/plan/algorithms/recurrence/moved_range.hpp>
+#include <sheaf/jit/plan/algorithms/recurrence/running_map.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/factors.hpp>
 #include <sheaf/jit/plan/layout.hpp>
@@ -20,24 +20,6 @@ namespace sheaf::inline v0_1::plan {
 namespace {
 
 using namespace numerics::recurrence;
-
-// As derivative::chain, of integers.
-monoid integer_maps(graph& g, element type, bool backward) {
-  const auto operand = [&](bool then, int k) {
-    return g.intern(op::operand, type, (then != backward ? 2 : 0) + k, nullptr, 0);
-  };
-  const name_id name = g.name("integer_chain", 13);
-  const auto scaled = [&](int k) { return make(g, op::mul, operand(true, 0), operand(false, k)); };
-  flat<own_monoid_row> rows;
-  rows.push({name, type, integer(g, 1, type), scaled(0), no_node, 0, 2, true});
-  rows.push({name, type, integer(g, 0, type), make(g, op::add, operand(true, 1), scaled(1)), no_node, 1, 2, true});
-  int first = derivative::place_of(g, rows);
-  if (first < 0) {
-    first = g.monoids.size();
-    for (int k = 0; k < rows.size(); ++k) g.monoids.push(rows[k]);
-  }
-  return sibling(g, own_kind(first), 1);
-}
 
 class recurrence {
  public:
@@ -261,7 +243,9 @@ class recurrence {
     if (holds(g, value, op::reduce)) value = materialised(value, "materialised", "a recurrence walks over it");
     const element type = numerics::recurred(g.type(n));
     value = cast_to(g, type, value);
-    if (c.known.for_groups()) return folded_maps(value, cast_to(g, type, factor), reason);
+    if (c.known.for_groups())  // a scan like others, rounded as it is stored
+      return materialised(cast_to(g, g.type(n), running_map(g, walk, backward, value, cast_to(g, type, factor))),
+                          "recurrence", reason);
     const node_id body = g.type(factor) == element::boolean
                              ? make(g, op::select, factor, value, number_like(g, value, 0))
                              : make(g, op::add, value, cast_to(g, type, factor));
@@ -274,21 +258,6 @@ class recurrence {
                            (backward ? ", backward" : ""));
     if (is_long(body)) share(result, value, factor);
     return result;
-  }
-  // On a GPU it is a scan like others, of maps h -> value + factor * h, rounded as it is stored.
-  node_id folded_maps(node_id value, node_id factor, const char* reason) {
-    const node_id low = g.arg(walk, 0), high = g.arg(walk, 1), one = integer(g, 1);
-    const node_id inner = backward ? fresh_index(g, walk, walk, high)
-                                   : fresh_index(g, walk, low, make(g, op::add, walk, one));
-    replacement put(g, proofs::kept);
-    put.add(walk, inner);
-    flat<node_id> map;
-    map.push(put(factor));
-    map.push(put(value));
-    const element type = g.type(value);
-    const monoid maps = type == element::f64 ? derivative::chain(g, backward) : integer_maps(g, type, backward);
-    const node_id fold = intern_reduce(g, maps, type, tuple(g, map), truth(g, true), {inner});
-    return materialised(cast_to(g, g.type(n), fold), "recurrence", reason);
   }
   scan_form form(node_id value, node_id factor) const {
     scan_form f;

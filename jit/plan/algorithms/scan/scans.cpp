@@ -7,6 +7,7 @@
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/algorithms/recurrence/recurrence.hpp>
+#include <sheaf/jit/plan/algorithms/scan/states.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/separate.hpp>
 #include <sheaf/jit/plan/sliding.hpp>
@@ -31,44 +32,6 @@ node_id plain_value(const context& c, node_id value, const stage& s) {
     return tuple(g, parts);
   }
   return stored(c, value, {"materialised", layout_of(c, value, s), "a scan walks over it"});
-}
-
-// On a GPU a state of several values, or one that is folded in order, has lanes along a scan over the last index.
-bool runs_in_lanes_of_group(const context& c, const stage& s) {
-  const bool state = c.g.kind(s.scan().value) == op::tuple || in_order(c.g, s.scan().fold);
-  return state && c.known.for_groups() && s.indices.back() == s.owned;
-}
-
-// A fold that knows an order has no lanes but those of a scan: what a block comes to is its last result.
-void make_ends(stage& made, const scan_form& of, monoid fold, node_id block) {
-  made.how = way::scan;
-  made.owned = block;
-  made.form = scan_form{.fold = fold,
-                        .value = of.value,
-                        .walk = of.walk,
-                        .shift = of.backward ? 0 : 1,
-                        .backward = of.backward,
-                        .block = of.block,
-                        .ends = true,
-                        .block_index = block};
-}
-
-// Which values of what comes before a block its results depend on.
-std::vector<bool> needed_of_carry(graph& g, const scan_form& f, int values) {
-  std::vector<bool> needed(static_cast<std::size_t>(values), values == 1);
-  if (values == 1) return needed;
-  std::vector<int> left{own_row_of(g, f.fold).component};
-  while (!left.empty()) {
-    const int k = left.back();
-    left.pop_back();
-    if (needed[static_cast<std::size_t>(k)]) continue;
-    needed[static_cast<std::size_t>(k)] = true;
-    for_each_node(g, own_row_of(g, sibling(g, f.fold, k)).combine, [&](node_id n) {
-      const int first = f.backward ? values : 0, operand = static_cast<int>(g[n].attribute) - first;
-      if (g.kind(n) == op::operand && operand >= 0 && operand < values) left.push_back(operand);
-    });
-  }
-  return needed;
 }
 
 // The fold of each block of `size` places of `walk`, and from them, by a scan, what comes before each block.
@@ -308,7 +271,8 @@ range_kind kind_of(graph& g, site& at) {
 // As a recurrence. On a GPU such a fold is a scan like others, whose state is a map.
 bool folds_maps(const context& c, node_id n) {
   graph& g = c.g;
-  return !c.known.for_groups() && folds_tuple(g, n) && derivative::is_chain(g, monoid_of(g, n)) && own_row_of(g, monoid_of(g, n)).component == 1;
+  return !c.known.for_groups() && folds_tuple(g, n) && derivative::is_chain(g, monoid_of(g, n)) &&
+         own_row_of(g, monoid_of(g, n)).component == 1;
 }
 
 // The rule's result in the place of the reduction, if there is one.
