@@ -126,8 +126,13 @@ TEST(register_rows, rows_of_halves) {
 }
 // Of most registers that a group of 256 threads has, 512 hold a part each.
 TEST(register_rows, many_threads) {
-  EXPECT_EQ(count(text_of({{8192, 32768}}, softmax(x, dim<1>)), "constexpr int T = 512;"), 1);
-  EXPECT_EQ(count(text_of({{8192, 8192}}, softmax(x, dim<1>)), "constexpr int T = 512;"), 0);
+  constexpr auto moved = define<"moved">(part::r, part::s) = cast<float>(h(part::r, part::s));
+  constexpr auto long_rows = softmax(moved, dim<1>);
+  const auto text = [&](std::int64_t columns) {
+    return text_of({{8192, columns}, {8192, columns}}, long_rows, vjp(long_rows, h));
+  };
+  EXPECT_EQ(count(text(65536), "constexpr int T = 512;"), 1);
+  EXPECT_EQ(count(text(32768), "constexpr int T = 512;"), 0);
 }
 TEST(register_rows, partial_results_are_stored_once) {
   const std::string text = text_of({{262144, 1024}, {1024}, {1024}, {262144, 1024}}, normed, vjp(normed, x),
