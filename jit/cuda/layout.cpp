@@ -146,7 +146,10 @@ layout layout_for(const ir::module& m, const ir::kernel& k, const target& to, ca
   p.run = longest_run(m, k, to);
   int widest = 1, most = std::numeric_limits<int>::max();
   find_loops(k.body, widest, most);
-  most = std::min({most, widest, std::max(most_threads, widest / p.run)});
+  // More threads only for rows in registers that were given lanes for them: see wide_rows.cpp.
+  const int more = in_registers && p.run * 4 > 16 ? widest / p.run : 0;
+  const bool shares = more > most_threads && !find_register_rows(m, k, extents, bounds, p.run, more).rows.empty();
+  most = std::min({most, widest, shares ? more : most_threads});
   // Between warps they would wait at each iteration.
   if (scans_in_runs(k, k.body, to)) most = std::min(most, 32);
   if (in_registers) p.rows = find_register_rows(m, k, extents, bounds, p.run, most);
