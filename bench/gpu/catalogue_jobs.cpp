@@ -61,6 +61,10 @@ void norms(std::vector<job>& rows) {
   rows.push_back(one("softmax", wide, softmax(x, dim<1>)));
   rows.push_back(one("cross_entropy", {{"x", {262144, 1024}}, {"ids", {262144}}}, cross_entropy(x, ids)));
   rows.back().below = {{"ids", 1024}};
+  constexpr auto top = define<"top">(i) = logsumexp(j, cast<float>(p(i, j)));
+  constexpr auto entropy = define<"entropy">() = mean(i, top(i) - cast<float>(p(i, ids(i))));
+  rows.push_back(one("cross_entropy:bf16", {{"p", {8192, 32000}}, {"ids", {8192}}}, entropy, grad(entropy, p)));
+  rows.back().below = {{"ids", 32000}};
   rows.push_back(one("softmax:8192", {{"x", {32768, 8192}}}, softmax(x, dim<1>)));
   rows.push_back(one("softmax:64", {{"x", {1 << 22, 64}}}, softmax(x, dim<1>)));
   rows.push_back(one("layer_norm", wide, layer_norm(x)));
@@ -72,6 +76,8 @@ void scans(std::vector<job>& rows) {
   rows.push_back(one("cumsum:axis1", square, cumsum(x, dim<1>)));
   rows.push_back(one("cumsum:line", line, cumsum(z, dim<0>)));
   rows.push_back(one("cummax:axis1", square, cummax(x, dim<1>)));
+  rows.push_back(both("cummax:gradient0", cummax(x, dim<0>), x, square));
+  rows.push_back(both("cummax:gradient1", cummax(x, dim<1>), x, square));
   constexpr auto moved =
       define<"moved">(t.in(0_c, extent(z, dim<0>) - 1023_c)) = mean(u.in(0_c, 1024_c), z(t + u));
   rows.push_back(one("window:mean", line, moved));

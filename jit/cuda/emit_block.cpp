@@ -133,8 +133,10 @@ void emit_written_lanes(function_emitter& f, const ir::statement& s, const regis
   begin_lanes(f, s);
   f.all_live = f.all_live && written.exact;
   f.in_lanes = nullptr;
+  f.written = true;
   auto pointers = find_pointers(f, s);
   declare_pointers(f, pointers);
+  if (f.stored_row < 0) load_rows(f, s, written.iterations);
   const std::string c = cat("c", s.loop), last = std::to_string((written.iterations - 1) * s.lanes);
   f.line("_Pragma(\"unroll\")");
   f.open(cat("for (int ", c, "_short = 0; ", c, "_short < ", written.iterations * s.lanes, "; ", c,
@@ -150,6 +152,8 @@ void emit_written_lanes(function_emitter& f, const ir::statement& s, const regis
   emit_block(f, s.body);
   move_pointers(f, pointers);
   f.close();
+  f.written = false;
+  f.loaded_before.clear();
   end_lanes(f);
 }
 

@@ -39,10 +39,34 @@ bool ends_unseen(const function_emitter& f, ir::value scan) {
 
 }  // namespace
 
+namespace {
+
+// Of states, in order: what comes earlier in memory stands first.
+void emit_scan_state(function_emitter& f, ir::value id) {
+  const ir::instruction& i = f.instruction(id);
+  const ir::instruction& a = f.instruction(i.args[0]);
+  const std::string type = cell_type(f, a), none = empty_cell(f, a);
+  const std::string op = f.backward ? cat("turned<", functor(a.fold), ">") : functor(a.fold);
+  std::string state;
+  for (std::size_t k = 1; k < i.args.size(); ++k) state += cat(k > 1 ? ", " : "", f.ref(i.args[k]));
+  f.line(cat(held_type(i.type), " v", id, "[", f.held(f.lanes), "];"));
+  f.open("");
+  f.line(cat(type, " x[", f.held(f.lanes), "];"));
+  state = cat(type, "{", state, "}");
+  f.each(f.lanes, cat("x[", f.lane_k(f.lanes), "] = ", f.all_live ? state : cat(f.live(), " ? ", state, " : ", none),
+                      ";"));
+  f.line(cat("scan_runs<", op, ", ", f.backward ? "true" : "false", ", T>(group, x, a", i.args[0], ");"));
+  f.each(f.lanes, cat(f.ref(id), " = x[", f.lane_k(f.lanes), "].v", i.dimension - 1, ";"));
+  f.close();
+}
+
+}  // namespace
+
 // Only the accumulator is carried from vector to vector, so a wide one keeps a long sum exact to the last bits.
 void emit_scan_lanes(function_emitter& f, ir::value id) {
   const ir::instruction& i = f.instruction(id);
   const ir::instruction& a = f.instruction(i.args[0]);
+  if (i.dimension > 0) return emit_scan_state(f, id);
   const std::string none = identity_text(f, i.type, a.fold), cell = cat("a", i.args[0]), op = functor(a.fold);
   const std::string shifted_in =
       a.fold == monoid::sum && is_floating(i.type) ? constant_text(i.type, std::bit_cast<std::int64_t>(-0.0)) : none;

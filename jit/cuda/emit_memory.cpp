@@ -98,9 +98,28 @@ bool in_runs(const function_emitter& f, ir::access how, ir::value mask) {
 }
 std::string live_lanes(const function_emitter& f) { return f.all_live ? std::to_string(f.lanes) : "rest"; }
 
-// One run a thread, which is not the kernel's for all loops.
+// One run a thread, which is not the kernel's for all loops, or the last of several of a loop that is written out.
 const char* scanned(const function_emitter& f) {
-  return f.run > f.place.run && f.run == f.held(f.lanes) ? ", true" : ", false";
+  return (f.written || f.run > f.place.run) && f.run == f.held(f.lanes) ? ", true" : ", false";
+}
+
+bool in_words(const function_emitter& f, const register_rows::row& row) {
+  return row.narrow > 0 && row.bytes(f.place.group) == row.narrow;
+}
+// The elements of a row of words that the iteration has, as they were loaded.
+void read_words(function_emitter& f, ir::value id, int r) {
+  const ir::instruction& i = f.instruction(id);
+  const ir::buffer& b = f.buffer(i.target);
+  const int n = f.held(f.lanes);
+  f.line(cat(held_type(i.type), " v", id, "[", n, "];"));
+  f.open("");
+  f.line(cat(stored_type(b.type), " x[", n, "];"));
+  const register_rows::row& row = f.place.rows.rows[static_cast<std::size_t>(r)];
+  const bool is_long = row.elements / f.place.group >= tuning::register_rows::converted_anew;
+  f.line(cat(is_long ? "read_words(x, &r" : "memcpy(x, &r", r, "[c", f.vector_loop, "_short / ", f.place.group, " * ",
+             row.narrow, is_long ? " / 4]);" : " / 4], sizeof x);"));
+  f.each(f.lanes, cat(f.ref(id), " = ", from_memory(b.type, n > 1 ? "x[k]" : "x[0]"), ";"));
+  f.close();
 }
 
 void load_runs(function_emitter& f, ir::value id, const std::string& pointer) {
@@ -118,6 +137,12 @@ void load_runs(function_emitter& f, ir::value id, const std::string& pointer) {
     f.line(cat("load_runs<", f.is_constant(i.target) ? "true" : "false", scanned(f), ", T, ", f.run, ">(x, ",
                pointer, ", ", live_lanes(f), ");"));
   f.each(f.lanes, cat(f.ref(id), " = ", from_memory(b.type, "x[k]"), ";"));
+  if (const auto row = f.place.rows.filled_by.find(id); row != f.place.rows.filled_by.end()) {
+    const register_rows::row& to = f.place.rows.rows[static_cast<std::size_t>(row->second)];
+    if (in_words(f, to))
+      f.line(cat("memcpy(&r", row->second, "[c", f.vector_loop, "_short / ", f.place.group, " * ", to.narrow,
+                 " / 4], x, sizeof x);"));
+  }
   f.close();
 }
 
@@ -151,7 +176,24 @@ void declare_buffers(function_emitter& f) {
 void declare_rows(function_emitter& f) {
   for (std::size_t r = 0; r < f.place.rows.rows.size(); ++r) {
     const register_rows::row& row = f.place.rows.rows[r];
-    f.line(cat(held_type(row.type), " r", r, "[", row.elements / f.place.group, "];"));
+    const std::int64_t elements = row.elements / f.place.group;
+    if (in_words(f, row))
+      f.line(cat("u32 r", r, "[", elements * row.narrow / 4, "];"));
+    else
+      f.line(cat(held_type(row.type), " r", r, "[", elements, "];"));
+  }
+}
+
+void load_rows(function_emitter& f, const ir::statement& loop, std::int64_t iterations) {
+  for (const ir::statement& s : loop.body) {
+    if (s.kind != ir::statement_kind::instruct) continue;
+    const auto found = f.place.rows.filled_by.find(s.id);
+    const auto pointer = f.pointer_of.find(&s);
+    if (found == f.place.rows.filled_by.end() || pointer == f.pointer_of.end()) continue;
+    if (!in_words(f, f.place.rows.rows[static_cast<std::size_t>(found->second)])) continue;
+    f.line(cat("load_row<T, ", f.run, ", ", iterations * f.held(f.lanes) / f.run, ">(r", found->second, ", ",
+               pointer->second, ", (int)(", f.ref(loop.high), "));"));
+    f.loaded_before.insert(s.id);
   }
 }
 
@@ -225,12 +267,18 @@ void emit_pair(function_emitter& f, const ir::statement& s) {
 
 void emit_load(function_emitter& f, ir::value id, const std::string& moving) {
   const ir::instruction& i = f.instruction(id);
+  const auto of_words = [&](const auto& row) {
+    return in_words(f, f.place.rows.rows[static_cast<std::size_t>(row->second)]);
+  };
   if (const auto row = f.place.rows.loads.find(id); row != f.place.rows.loads.end()) {
+    if (of_words(row)) return read_words(f, id, row->second);
     f.line(cat(held_type(i.type), " v", id, "[", f.held(f.lanes), "];"));
     return f.each(f.lanes, cat(f.ref(id), " = ", f.in_row(row->second), ";"));
   }
+  const auto row = f.place.rows.filled_by.find(id);
+  if (f.loaded_before.contains(id)) return read_words(f, id, row->second);
   load_from_memory(f, id, moving);
-  if (const auto row = f.place.rows.filled_by.find(id); row != f.place.rows.filled_by.end())
+  if (row != f.place.rows.filled_by.end() && !of_words(row))
     f.each(f.lanes, cat(f.in_row(row->second), " = ", f.ref(id), ";"));
 }
 

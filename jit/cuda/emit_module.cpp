@@ -252,8 +252,9 @@ struct module_emitter {
     open = false;
   }
   void add(std::size_t n) {
-    const ir::kernel& k = m.kernels[n];
-    if (k.call != nullptr) return add_call(k);
+    if (m.kernels[n].call != nullptr) return add_call(m.kernels[n]);
+    const std::optional<ir::kernel> wide = with_wide_rows(m, m.kernels[n], to, extents, bounds);
+    const ir::kernel& k = wide ? *wide : m.kernels[n];
     function_emitter f{.m = m,
                        .kernel = k,
                        .to = to,
@@ -352,8 +353,8 @@ source emit(const ir::module& m, const target& to, call_extents extents, extent_
   const bool mma = some(has_mma), warpgroups = some(multiplies_by_warpgroups);
   const std::string of_tiles = cat(some(has_copies) || mma ? prelude_copies : "", mma ? prelude_mma : "",
                                    warpgroups ? prelude_warpgroup : "");
-  const std::string common = cat(prelude_types, "#define F64_FROM ", numerics::folded_in_f64, "\n", prelude_groups,
-                                 of_tiles, "#define MEET meet<T>(group)\n");
+  const std::string common = cat(prelude_types, "#define F64_FROM ", numerics::folded_in_f64, "\n", prelude_memory,
+                                 prelude_groups, of_tiles, "#define MEET meet<T>(group)\n");
   const std::string own = own_folds(m);
   s.common_bytes = own.empty() ? common.size() : 0;
   const std::string begin = cat(common,

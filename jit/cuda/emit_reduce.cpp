@@ -47,12 +47,13 @@ int width_of(const function_emitter& f, monoid fold) {
   return is_own(fold) ? f.m.folds[static_cast<std::size_t>(own_number(fold))].width : 1;
 }
 
+}  // namespace
+
 std::string cell_type(const function_emitter& f, const ir::instruction& a) {
   if (width_of(f, a.fold) > 1) return cat("own", own_number(a.fold), "_state");
   return has_position(a.fold) ? cat("placed<", held_type(a.type), ">") : held_type(a.type);
 }
 
-// What an accumulator holds before anything is combined into it.
 std::string empty_cell(const function_emitter& f, const ir::instruction& a) {
   std::string first = identity_text(f, a.type, a.fold);
   if (has_position(a.fold)) return cat(cell_type(f, a), "{", first, ", MOST}");
@@ -63,6 +64,8 @@ std::string empty_cell(const function_emitter& f, const ir::instruction& a) {
   }
   return width > 1 ? cat(cell_type(f, a), "{", first, "}") : first;
 }
+
+namespace {
 
 // What is read of a cell. Over nothing there is no position: -1.
 std::string taken(const function_emitter& f, const ir::instruction& a, const std::string& cell, int which) {

@@ -20,6 +20,7 @@ struct compile_error : std::runtime_error {
 };
 
 extern const char* const prelude_types;
+extern const char* const prelude_memory;
 extern const char* const prelude_groups;
 extern const char* const prelude_copies;
 extern const char* const prelude_mma;
@@ -59,6 +60,9 @@ struct layout {
 };
 layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, call_extents extents,
                  extent_bounds bounds);
+// wide_rows.cpp. The kernel with lanes enough for threads to load 16 bytes of rows that are held in registers.
+std::optional<ir::kernel> with_wide_rows(const ir::module& m, const ir::kernel& k, const target& to,
+                                         call_extents extents, extent_bounds bounds);
 
 struct function_emitter {
   const ir::module& m;
@@ -102,6 +106,8 @@ struct function_emitter {
 
   int vector_loop = -1, lanes = 0;
   int run = 1;  // lanes of the loop around that lie next to each other in a thread: lane l is its run l / run
+  bool written = false;  // it is written out: see register_rows.hpp
+  std::set<ir::value> loaded_before = {};  // loads whose row was loaded before the loop around
   bool backward = false;
   bool all_live = false;  // no lane of the loop around is ever dead
   const ir::block* in_lanes = nullptr;  // the body of the loop around, whose first lane is live; null: none may be
@@ -210,6 +216,8 @@ bool scans_slices(const ir::kernel& k, const ir::block& body);
 // emit_memory.cpp
 void declare_buffers(function_emitter& f);
 void declare_rows(function_emitter& f);
+// What a loop that is written out takes of rows that lie in words is under way at once, before the loop.
+void load_rows(function_emitter& f, const ir::statement& loop, std::int64_t iterations);
 void emit_load(function_emitter& f, ir::value id, const std::string& pointer);
 // before, after: do the group's threads meet there, if it is a store that needs it?
 void emit_store(function_emitter& f, const ir::statement& s, bool before = true, bool after = true);
@@ -228,6 +236,9 @@ void emit_mma(function_emitter& f, const ir::statement& s);
 void find_accumulators(function_emitter& f);
 std::string identity_text(const function_emitter& f, element type, monoid fold);
 std::string functor(monoid fold);
+// What an accumulator's cell is, and holds before anything is combined into it.
+std::string cell_type(const function_emitter& f, const ir::instruction& accumulator);
+std::string empty_cell(const function_emitter& f, const ir::instruction& accumulator);
 std::string own_folds(const ir::module& m);
 void emit_accumulator(function_emitter& f, ir::value id);
 void emit_combine(function_emitter& f, const ir::statement& s);

@@ -1,5 +1,6 @@
 // How a kernel's threads are used: how many share a tile, which loops' iterations are tiles, where locals lie.
 #include <algorithm>
+#include <limits>
 
 #include <sheaf/jit/cuda/emitter.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
@@ -49,7 +50,7 @@ bool scans_slices(const ir::kernel& k, const ir::block& body) {
   return std::any_of(body.begin(), body.end(), [&](const ir::statement& s) {
     if (s.kind != ir::statement_kind::instruct) return scans_slices(k, s.body);
     const ir::instruction& i = k.instructions[static_cast<std::size_t>(s.id)];
-    return i.code == ir::opcode::scan_lanes && i.args.size() == 3;
+    return i.code == ir::opcode::scan_lanes && i.args.size() == 3 && i.dimension == 0;
   });
 }
 
@@ -143,9 +144,12 @@ layout layout_for(const ir::module& m, const ir::kernel& k, const target& to, ca
   layout p;
   share_loops(m, k, extents, p);
   p.run = longest_run(m, k, to);
-  int widest = 1, most = 256;
+  int widest = 1, most = std::numeric_limits<int>::max();
   find_loops(k.body, widest, most);
-  most = std::min(most, widest);
+  // More threads only for rows in registers that were given lanes for them: see wide_rows.cpp.
+  const int more = in_registers && p.run * 4 > 16 ? widest / p.run : 0;
+  const bool shares = more > most_threads && !find_register_rows(m, k, extents, bounds, p.run, more).rows.empty();
+  most = std::min({most, widest, shares ? more : most_threads});
   // Between warps they would wait at each iteration.
   if (scans_in_runs(k, k.body, to)) most = std::min(most, 32);
   if (in_registers) p.rows = find_register_rows(m, k, extents, bounds, p.run, most);

@@ -1,4 +1,4 @@
-// What every emitted text has after prelude_values.cpp: what threads of a group tell each other. A group is T threads:
+// What every emitted text has after prelude_memory.cpp: what threads of a group tell each other. A group is T threads:
 // a power of two within one warp, or a whole block. Lane l of a vector of L lanes is held by thread l % T as element
 // l / T; where L < T, threads from L on hold none.
 #include <sheaf/jit/cuda/emitter.hpp>
@@ -56,115 +56,6 @@ template <bool Largest> struct place_of {
     return beyond || (same && b.at < a.at) ? b : a;
   }
 };
-// Lanes in runs: run g * T + t of V lanes is thread t's. Those from `rest` on are dead. Where none is, and memory
-// allows, by 16 bytes; of one run a thread, those that scans take, where none of its own is.
-template <int Bytes> struct word_of { typedef uint4 type; };
-template <> struct word_of<8> { typedef uint2 type; };
-template <> struct word_of<4> { typedef u32 type; };
-template <> struct word_of<2> { typedef u16 type; };
-template <> struct word_of<1> { typedef u8 type; };
-template <bool Constant, class E> FN E loaded(const E* p) { return Constant ? __ldg(p) : *p; }
-template <bool Constant, bool Scans, int T, int V, class E, int K>
-FN void load_runs(E (&x)[K], const E* p, int rest) {
-  constexpr int B = V * (int)sizeof(E), C = B < 16 ? B : 16, N = B / C;
-  typedef typename word_of<C>::type word;
-  const int t = (int)threadIdx.x & (T - 1);
-  if (rest >= (Scans ? t * V + V : K * T) && (u64)p % C == 0) {
-    word w[K / V * N];
-    _Pragma("unroll") for (int g = 0; g < K / V; ++g)
-      EACH(N) w[g * N + k] = loaded<Constant>((const word*)(p + (g * T + t) * V) + k);
-    memcpy(x, w, sizeof x);
-  } else {
-    EACH(K) {
-      const int lane = (k / V * T + t) * V + k % V;
-      x[k] = lane < rest ? loaded<Constant>(p + lane) : (E)0;
-    }
-  }
-}
-// A thread's own run of up to K elements.
-template <class E, int K> FN void load_along(E (&x)[K], const E* p, int rest) {
-  constexpr int B = K * (int)sizeof(E), C = B % 16 == 0 ? 16 : B % 8 == 0 ? 8 : (int)sizeof(E), N = B / C;
-  typedef typename word_of<C>::type word;
-  if (rest >= K && (u64)p % C == 0) {
-    word w[N];
-    EACH(N) w[k] = loaded<true>((const word*)p + k);
-    memcpy(x, w, sizeof x);
-  } else {
-    EACH(K) x[k] = k < rest ? loaded<true>(p + k) : (E)0;
-  }
-}
-// x, of which the compiler knows nothing.
-#ifdef SHEAF_EMULATED
-FN int opaque(int x) { return x; }
-#else
-FN int opaque(int x) { int y; asm("mov.b32 %0, %1;" : "=r"(y) : "r"(x)); return y; }
-#endif
-// 0 where it is not asked for, and no branch.
-#ifdef SHEAF_EMULATED
-template <class E> FN E load_if(bool when, const E* p) { return when ? *p : (E)0; }
-#else
-#define LOAD_IF(E, NAME, ZERO, REGISTER) FN E load_if(bool when, const E* p) { E y; \
-  asm("{ .reg .pred q; setp.ne.u32 q, %2, 0; mov." NAME " %0, " ZERO "; @q ld.global.nc." NAME " %0, [%1]; }" \
-      : REGISTER(y) : "l"(p), "r"((u32)when)); return y; }
-LOAD_IF(u16, "u16", "0", "=h")
-LOAD_IF(float, "f32", "0f00000000", "=f")
-#endif
-template <bool Stream, class E> FN void put(E* p, E x) {
-  if (Stream) __stcs(p, x);
-  else *p = x;
-}
-template <bool Stream, bool Scans, int T, int V, class E, int K>
-FN void store_runs(E* p, const E (&x)[K], int rest) {
-  constexpr int B = V * (int)sizeof(E), C = B < 16 ? B : 16, N = B / C;
-  typedef typename word_of<C>::type word;
-  const int t = (int)threadIdx.x & (T - 1);
-  if (rest >= (Scans ? t * V + V : K * T) && (u64)p % C == 0) {
-    word w[K / V * N];
-    memcpy(w, x, sizeof x);
-    _Pragma("unroll") for (int g = 0; g < K / V; ++g)
-      EACH(N) put<Stream>((word*)(p + (g * T + t) * V) + k, w[g * N + k]);
-  } else {
-    EACH(K) {
-      const int lane = (k / V * T + t) * V + k % V;
-      if (lane < rest) put<Stream>(p + lane, x[k]);
-    }
-  }
-}
-// The same of a row in the group's own memory from a whole vector on: what dead lanes load is any number.
-template <int T, int V, class E, int K> FN void load_whole(E (&x)[K], const E* p) {
-  constexpr int B = V * (int)sizeof(E), C = B < 16 ? B : 16, N = B / C;
-  typedef typename word_of<C>::type word;
-  word w[N];
-  EACH(N) w[k] = ((const word*)(p + ((int)threadIdx.x & (T - 1)) * V))[k];
-  memcpy(x, w, sizeof x);
-}
-template <int T, int V, class E, int K> FN void store_whole(E* p, const E (&x)[K], int rest) {
-  constexpr int B = V * (int)sizeof(E), C = B < 16 ? B : 16, N = B / C;
-  typedef typename word_of<C>::type word;
-  const int first = ((int)threadIdx.x & (T - 1)) * V;
-  if (rest >= first + V) {
-    word w[N];
-    memcpy(w, x, sizeof x);
-    EACH(N) ((word*)(p + first))[k] = w[k];
-  } else {
-    EACH(K) if (first + k < rest) p[first + k] = x[k];
-  }
-}
-// The same of a row that only the thread itself reads again: its 16 bytes lie beside those of its neighbours.
-template <int T, class E, int K> FN void load_own(E (&x)[K], const E* p) {
-  constexpr int B = K * (int)sizeof(E), C = B < 16 ? B : 16, N = B / C;
-  typedef typename word_of<C>::type word;
-  word w[N];
-  EACH(N) w[k] = ((const word*)p)[k * T + ((int)threadIdx.x & (T - 1))];
-  memcpy(x, w, sizeof x);
-}
-template <int T, class E, int K> FN void store_own(E* p, const E (&x)[K]) {
-  constexpr int B = K * (int)sizeof(E), C = B < 16 ? B : 16, N = B / C;
-  typedef typename word_of<C>::type word;
-  word w[N];
-  memcpy(w, x, sizeof x);
-  EACH(N) ((word*)p)[k * T + ((int)threadIdx.x & (T - 1))] = w[k];
-}
 // Lanes in one run a thread, each folded with those before it from the last one on that begins anew, or from what came
 // before the first: a thread folds its own, the threads what theirs came to by log-steps, and then each what came
 // before it.
@@ -209,6 +100,10 @@ template <class Op, bool Back, int T, class A, class E, int K> FN void scan_runs
   EACH(K) x[k] = Op::of(before, x[k]);
   carry = Op::of(carry, (A)of_lane(group, all, Back ? 0 : T - 1, T));
 }
+// Of folds that know an order, in a backward loop.
+template <class Op> struct turned {
+  template <class E> FN E of(const E& a, const E& b) { return Op::of(b, a); }
+};
 // The fixed tree: the upper half of the lanes is combined into the lower until one is left.
 template <class Op, int T, int L, class E, int K> FN E fold_lanes(u32 group, const E (&x)[K]) {
   constexpr int W = L < T ? L : T;

@@ -198,6 +198,7 @@ class finder {
       if (!same_row(first, a)) continue;
       if (r < 0) {
         r = add_row(kind::load, first, first.load->type);
+        if (const int bytes = row(buffer(first.buffer()).type).bytes; bytes < 4) found_.rows.back().narrow = bytes;
         meet(r, first, true);
       }
       meet(r, a, false);
@@ -213,6 +214,8 @@ class finder {
       found_.loops[loop] = *iterations;
       row.elements = std::max(row.elements, iterations->iterations * loop->lanes);
     }
+    row.run = run;
+    row.lanes = row.in.front()->lanes;
     return true;
   }
   std::optional<register_rows::written_loop> iterations_of(const ir::statement& loop) const {
@@ -251,7 +254,7 @@ std::int64_t register_rows::registers(int group) const {
     std::int64_t all = 0;
     for (const row& r : rows)
       if (r.first <= at.first && (at.first < r.last || &at == &r))
-        all += (r.elements + group - 1) / group * (sheaf::row(r.type).bytes > 4 ? 2 : 1);
+        all += ((r.elements + group - 1) / group * r.bytes(group) + 3) / 4;
     most = std::max(most, all);
   }
   return most;
@@ -273,7 +276,7 @@ register_rows find_register_rows(const ir::module& m, const ir::kernel& k, call_
                                  int run, int group) {
   if (extents.empty() || parallel_loop(k) == nullptr) return {};
   register_rows found = finder(m, k, extents, bounds)(run);
-  const std::int64_t most = group < threads_of_long ? most_registers : most_of_long;
+  const std::int64_t most = group == threads_of_long ? most_of_long : most_registers;
   while (found.registers(group) > most) found.drop(static_cast<int>(found.rows.size()) - 1);
   const auto fits = [&](const auto& loop) { return loop.first->lanes % group == 0; };
   return std::ranges::all_of(found.loops, fits) ? found : register_rows{};

@@ -2,6 +2,7 @@
 // it met itself. The loops are written out, so that an element's register is known. See docs/gpu-kernels.md; shown by
 // tests/cuda/register_rows.cpp.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -24,6 +25,13 @@ struct register_rows {
     std::vector<const ir::statement*> in = {};  // these loops
     const ir::block* home = nullptr;      // partial: the block that it is stored at the end of
     std::int64_t elements = 0;            // at most, a multiple of the lanes
+    int narrow = 0;                       // bytes in memory of what loads narrower than 4; 0: it is not
+    int run = 1, lanes = 0;               // elements beside each other in a thread, at most; of its loops
+    // Bytes of an element in a thread of a group of so many: narrow ones lie in words where runs fill those.
+    int bytes(int group) const {
+      const int own = std::min(run, lanes / std::max(group, 1));
+      return narrow > 0 && own * narrow % 4 == 0 && own > 0 ? narrow : sheaf::row(type).bytes > 4 ? 8 : 4;
+    }
   };
   struct written_loop {
     std::int64_t iterations = 0;

@@ -195,6 +195,12 @@ class block_builder {
     return add(
         {.code = opcode::scan_lanes, .type = type_of(x), .vector = true, .mask = mask, .args = {accumulator, x}});
   }
+  // Of a state of several values lane by lane, value k of this type.
+  value scan_state(value accumulator, std::vector<value> state, element type, std::int32_t k) {
+    state.insert(state.begin(), accumulator);
+    return add(
+        {.code = opcode::scan_lanes, .type = type, .vector = true, .dimension = k + 1, .args = std::move(state)});
+  }
   value scan_slices(value accumulator, value x, value begins) {
     return add({.code = opcode::scan_lanes, .type = type_of(x), .vector = true, .args = {accumulator, x, begins}});
   }

@@ -70,7 +70,8 @@ enum class opcode : std::uint8_t {
   // vector: lane k is the scalar accumulator args[0] combined with lanes up to k of args[1], in the order in which the
   // vector loop runs; the accumulator takes them all. A floating one may be wider than args[1]. With args[2], booleans:
   // lanes where that is true begin anew; the accumulator takes what the last lane is. Those are for a GPU, in forward
-  // loops.
+  // loops. Of a state of several values args has as many vectors, and lane k is the value that `dimension`, else 0,
+  // counts from 1; the state of what comes earlier in memory stands first. Those are for a GPU, too.
   scan_lanes,
   // vector of f64: lane k is args[2] there plus args[1] there times the lane before it, in the order of the loop; a
   // boolean factor keeps it or not, and a lane of 0 stays 0 whatever the factor. Before the first lane there is the

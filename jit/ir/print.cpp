@@ -182,7 +182,7 @@ class printer {
       case opcode::fold_lanes:
         return "fold_lanes " + list(i.args) + part_text(i);
       case opcode::scan_lanes:
-        return "scan_lanes " + list(i.args) + (i.mask == none ? "" : " mask " + name(i.mask));
+        return "scan_lanes " + list(i.args) + part_text(i) + (i.mask == none ? "" : " mask " + name(i.mask));
       case opcode::recur_lanes:
         return std::string("recur_lanes ") + (i.dimension != 0 ? "vanishing " : "") + list(i.args);
       case opcode::slide_lanes:

@@ -101,6 +101,7 @@ class kernel_verifier {
   void declare(const instruction& i, value id);
   void read(const instruction& i);
   void scan(const instruction& i);
+  void scan_state(const instruction& i, const instruction& a);
   void recur(const instruction& i);
   void slide(const instruction& i);
   void one_width(value accumulator);

@@ -66,7 +66,19 @@ void kernel_verifier::read(const instruction& i) {
   require(!i.vector || !width || width == lanes_, "accumulators", "read in a loop of other lanes");
 }
 
+void kernel_verifier::scan_state(const instruction& i, const instruction& a) {
+  require(static_cast<std::int32_t>(i.args.size()) == 1 + values_of(a), "arity", "expected as many vectors as values");
+  require(i.dimension >= 1 && i.dimension <= values_of(a), "accumulators", "no such value of the state");
+  require(lanes_ != 0 && i.vector && !a.vector, "vectorness", "scan_lanes takes a scalar accumulator in a vector loop");
+  require(i.mask == none, "masks", "scan_lanes of a state with a mask");
+  require(i.type == part_of(a, i.dimension - 1).type, "types", "expected the type of the state's value");
+  for (std::int32_t k = 0; k < values_of(a); ++k)
+    require(operand(i.args[static_cast<std::size_t>(k) + 1]).type == part_of(a, k).type, "types",
+            "expected the type of the state's value");
+}
+
 void kernel_verifier::scan(const instruction& i) {
+  if (i.dimension > 0 && !i.args.empty()) return scan_state(i, accumulator(i.args[0]));
   require(i.args.size() == 2 || i.args.size() == 3, "arity",
           "expected an accumulator, a vector and perhaps where to begin");
   const instruction& a = accumulator(i.args[0]);

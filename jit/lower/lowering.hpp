@@ -251,6 +251,8 @@ class kernel_lowering {
   void recur(const stage& s, scope& at);
   void recur_along(const stage& s, scope& at, const range& places);
   void recur_in_blocks(const stage& s, scope& task, const range* chunk);
+  void scan_ends(const stage& s, scope& task, const range* chunk);
+  element type_of_part(monoid fold) const;
   void scan_fill(const stage& s, scope& at, const range& t);
   // place: of the owned index
   void store_at(const stage& s, node_id place, ir::value stored, scope& at, ir::value mask);

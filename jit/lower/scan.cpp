@@ -29,13 +29,17 @@ ir::value next_of(ir::block_builder& b, ir::value old, ir::value factor, ir::val
 
 }  // namespace
 
+// Of the value of a state that a fold yields.
+element kernel_lowering::type_of_part(monoid fold) const { return own_row_of(g, fold).type; }
+
 // The result at t stands where its last value was taken: walk == t + shift - 1 forward, t + shift backward.
 void kernel_lowering::scan_block(const stage& s, scope& at, const range& t) {
   const plan::scan_form& f = s.scan();
   const bool several = g.kind(f.value) == op::tuple;
   const node_id value = several ? f.value : cast_to(g, accumulated(g.type(f.value)), f.value);
   // Lanes run along the scan; a value that is the same at every place has none.
-  const bool along = s.vector == no_node && !several && !in_order(g, f.fold) && g.free[value].has(g.ordinal(f.walk));
+  const bool along = s.vector == no_node && ((!several && !in_order(g, f.fold)) || known.for_groups()) &&
+                     g.free[value].has(g.ordinal(f.walk));
   const std::int64_t ahead = f.backward ? f.shift : f.shift - 1;
   ir::block_builder& b = *at.block;
   const monoid fold = several ? sibling(g, f.fold, 0) : f.fold;
@@ -53,7 +57,10 @@ void kernel_lowering::scan_block(const stage& s, scope& at, const range& t) {
   }
   int lanes = along ? scan_lanes(accumulated(g.type(f.value))) : 1;
   const shapes::amount places = f.block > 0 ? shapes::amount(static_cast<double>(f.block)) : known.trips(f.walk);
-  while (along && known.for_groups() && lanes < numerics::group_scan_lanes && lanes < places) lanes *= 2;
+  const int width = several ? g[f.value].count : 1;
+  while (along && known.for_groups() && lanes < numerics::group_lanes_of_state(width * row(type).bytes) &&
+         lanes < places)
+    lanes *= 2;
   scope inner(at, open(at, f.walk, lanes, &walk));
   inner.block->head().backward = f.backward;
   bind(inner, f.walk, lanes);
@@ -61,15 +68,22 @@ void kernel_lowering::scan_block(const stage& s, scope& at, const range& t) {
   const node_id inside =
       f.block == 0 || ahead != 0 ? range_condition(g, place, g.arg(s.owned, 0), g.arg(s.owned, 1)) : truth(g, true);
   ir::value result = ir::none;
-  if (several) {
+  const int component = several ? own_row_of(g, f.fold).component : 0;
+  if (several && along) {
+    result = inner.block->scan_state(cell, emit_values(value, inner), type_of_part(f.fold), component);
+  } else if (several) {
     inner.block->combine_state(cell, emit_values(value, inner), ir::none, f.backward);
-    result = inner.block->read_part(cell, g.type(s.define), own_row_of(g, f.fold).component, false);
+    result = inner.block->read_part(cell, type_of_part(f.fold), component, false);
   } else if (const ir::value x = emit(value, inner); along) {
     result = inner.block->scan_lanes(cell, x);
   } else {
     inner.block->combine_state(cell, {inner.block->type_of(x) == type ? x : inner.block->cast(type, x)}, ir::none,
                                f.backward && in_order(g, f.fold));
     result = inner.block->read(cell);
+  }
+  if (f.ends) {
+    inner.close();
+    return store(s, several ? b.read_part(cell, type_of_part(f.fold), component, false) : b.read(cell), at);
   }
   if (inner.block->type_of(result) != g.type(s.define)) result = inner.block->cast(g.type(s.define), result);
   const ir::value mask = is_true(g, inside) ? ir::none : emit(inside, inner);
@@ -132,6 +146,20 @@ void kernel_lowering::recur_in_blocks(const stage& s, scope& task, const range* 
   block.close();
 }
 
+// What each block comes to.
+void kernel_lowering::scan_ends(const stage& s, scope& task, const range* chunk) {
+  const plan::scan_form& f = s.scan();
+  open_loops loops(*this, task);
+  for (const node_id idx : s.loops)
+    if (!loops.inner->bound.has(g.ordinal(idx))) loops.enter(idx, 1, nullptr);
+  loops.enter(f.block_index, 1, chunk);
+  scope& block = *loops.inner;
+  const node_id start = make(g, op::add, g.arg(f.walk, 0), make(g, op::mul, f.block_index, integer(g, f.block)));
+  const ir::value low = emit(start, block), end = emit(make(g, op::add, start, integer(g, f.block)), block);
+  scan_block(s, block, {low, block.block->emit(op::minimum, {end, emit(g.arg(f.walk, 1), block)})});
+  loops.close();
+}
+
 // Results before anything was walked over.
 void kernel_lowering::scan_fill(const stage& s, scope& at, const range& t) {
   scope inner(at, open(at, s.owned, 1, &t));
@@ -153,6 +181,7 @@ void kernel_lowering::store_at(const stage& s, node_id place, ir::value stored, 
 void kernel_lowering::scan(const stage& s, scope& task, const range* chunk) {
   const plan::scan_form& f = s.scan();
   if (f.factor != no_node && f.block > 0) return recur_in_blocks(s, task, chunk);
+  if (f.ends) return scan_ends(s, task, chunk);
   const node_id t = s.owned, low = g.arg(t, 0), high = g.arg(t, 1);
   open_loops loops(*this, task);
   scope*& inner = loops.inner;

@@ -55,6 +55,12 @@ constexpr int scan_lanes(element type) { return row(type).bytes == 8 ? 8 : 16; }
 
 // Of a GPU's warp: eight elements a thread.
 inline constexpr int group_scan_lanes = 256;
+// The same of states of so many bytes: a thread holds all values of its elements.
+constexpr int group_lanes_of_state(int bytes) {
+  int lanes = group_scan_lanes;
+  for (; bytes > 16 && lanes > 32; bytes /= 2) lanes /= 2;
+  return lanes;
+}
 
 // ---- Weights: which index has lanes, and where a reduction is placed, follow from what loop bodies weigh.
 namespace weights {

@@ -26,7 +26,7 @@ struct scan_form {
   // `carry` holds for them, or from 0
   node_id factor = no_node;
   bool may_vanish = false;  // factors may be 0 where others are infinite: nothing is kept of those
-  bool ends = false;        // of a recurrence only what each block comes to is stored, at block_index
+  bool ends = false;        // only what each block comes to is stored, at block_index
   node_id carry = no_node;  // an expression in `block_index`
   node_id block_index = no_node;
 };

@@ -8,10 +8,10 @@ namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-// Of a running result, the index over which it runs. A GPU's lanes are better chains of their own.
+// Of a running result, the index over which it runs.
 node_id runs_over(const context& c, node_id value) {
   graph& g = c.g;
-  if (c.known.for_groups() || g.kind(value) != op::reduce || g[value].count != 3) return no_node;
+  if (g.kind(value) != op::reduce || g[value].count != 3) return no_node;
   const node_id bound = g.arg(value, 2);
   for (const node_id idx : indices_of(g, g.free[value])) {
     const bool low = uses(g, g.arg(bound, 0), idx), high = uses(g, g.arg(bound, 1), idx);

@@ -80,11 +80,11 @@ void schedule_scan(graph& g, const facts& known, stage& s) {
   s.loops.clear();
   if (s.scan().factor != no_node && s.scan().block > 0) return;
   const scan_form& f = s.scan();
-  const bool along = may_vectorise(g, value, f.walk) && f.factor == no_node && g.kind(value) != op::tuple &&
-                     !in_order(g, f.fold);
+  const bool state = g.kind(value) == op::tuple || in_order(g, f.fold);
+  const bool along = may_vectorise(g, value, f.walk) && f.factor == no_node && (!state || known.for_groups());
   amount least = cost_of(g, known, value, along ? s.scan().walk : no_node) + (along ? share_of_lane : 1);
   for (const node_id idx : s.indices) {
-    if (idx == s.owned || !may_vectorise(g, value, idx) || !may_vectorise(g, s.scan().walk, idx)) continue;
+    if (f.ends || idx == s.owned || !may_vectorise(g, value, idx) || !may_vectorise(g, s.scan().walk, idx)) continue;
     const amount cost = cost_of(g, known, value, idx) + (idx == s.indices.back() ? share_of_lane : 1);
     if (cost > least || known.trips(idx) < 4) continue;
     least = cost;

@@ -211,9 +211,10 @@ void share_scatter(graph& g, const facts& known, stage& s) {
 void share_scan(const facts& known, stage& s) {
   const scan_form& f = s.scan();
   if (f.block > 0) {
-    s.parallel = f.factor != no_node ? f.block_index : s.owned;
-    s.task.chunk = f.factor != no_node ? 1 : f.block;
-    if (f.factor != no_node || f.carry != no_node) return;
+    const bool by_block = f.factor != no_node || f.ends;
+    s.parallel = by_block ? f.block_index : s.owned;
+    s.task.chunk = by_block ? 1 : f.block;
+    if (by_block || f.carry != no_node) return;
     while (static_cast<double>(s.task.chunk) < known.elements(sizes::elements)) s.task.chunk += f.block;
     return;
   }

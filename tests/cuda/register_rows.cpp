@@ -110,6 +110,30 @@ TEST(register_rows, a_row_is_loaded_once) {
   EXPECT_EQ(count(text_of({{1 << 22, 64}}, softmax(x, dim<1>)), "shared"), 0) << "nor are exponentials stored";
   EXPECT_GT(count(text_of({{2048, 65536}}, layer_norm(x)), "__ldg"), 1) << "more than registers hold";
 }
+// Of halves a thread holds runs of 16 bytes in words; of most registers that a group of 256 has, 512 hold a part.
+TEST(register_rows, rows_of_halves) {
+  constexpr auto i = axis<"i">;
+  constexpr auto j = axis<"j">;
+  constexpr auto k = axis<"k">;
+  constexpr auto p = tensor<"p", bfloat16, 2>;
+  constexpr auto best = define<"best">(i) = argmax(k, cast<float>(p(i, k)));
+  constexpr auto apart = define<"apart">(i, j) = cast<bfloat16>(cast<float>(p(i, j)) - cast<float>(p(i, best(i))));
+  for (const std::int64_t columns : {5000, 5001, 32000, 33333, 65536, 65537}) {
+    const std::string text = text_of({{8, columns}}, apart);
+    EXPECT_EQ(count(text, "load_row<T, 8, "), columns <= 65536) << text;
+    check_backends(value_of("apart", apart), {{"p", rounded(floats(1, {3, columns}, -3, 3), element::bf16)}});
+  }
+}
+// Of most registers that a group of 256 threads has, 512 hold a part each.
+TEST(register_rows, many_threads) {
+  constexpr auto moved = define<"moved">(part::r, part::s) = cast<float>(h(part::r, part::s));
+  constexpr auto long_rows = softmax(moved, dim<1>);
+  const auto text = [&](std::int64_t columns) {
+    return text_of({{8192, columns}, {8192, columns}}, long_rows, vjp(long_rows, h));
+  };
+  EXPECT_EQ(count(text(65536), "constexpr int T = 512;"), 1);
+  EXPECT_EQ(count(text(32768), "constexpr int T = 512;"), 0);
+}
 TEST(register_rows, partial_results_are_stored_once) {
   const std::string text = text_of({{262144, 1024}, {1024}, {1024}, {262144, 1024}}, normed, vjp(normed, x),
                                    vjp(normed, w), vjp(normed, b));

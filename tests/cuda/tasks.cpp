@@ -176,7 +176,7 @@ std::string kernel_of(const emitted& e, const std::string& name) {
 TEST(loads, of_what_a_kernel_does_not_store_go_ahead_of_its_stores) {
   const std::string text = kernel_of(emitted_for({{16384, 16384}}, cumsum(x, dim<0>)), "carried");
   EXPECT_EQ(count(text, "__ldg(&"), 1) << "what the kernel before left, in a loop that stores\n" << text;
-  EXPECT_EQ(count(text, "_Pragma(\"unroll 4\")"), 1) << text;
+  EXPECT_EQ(count(text, "_Pragma(\"unroll 16\")"), 1) << "128 bytes a thread, of few threads\n" << text;
 }
 TEST(loads, more_of_them_where_threads_are_few) {
   const emitted e = emitted_for({{16384, 16384}}, sum(x, dim<0>));

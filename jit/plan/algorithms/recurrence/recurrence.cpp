@@ -8,6 +8,7 @@
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/extremum/extremum_ties.hpp>
 #include <sheaf/jit/plan/algorithms/recurrence/moved_range.hpp>
+#include <sheaf/jit/plan/algorithms/recurrence/running_map.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/factors.hpp>
 #include <sheaf/jit/plan/layout.hpp>
@@ -242,6 +243,9 @@ class recurrence {
     if (holds(g, value, op::reduce)) value = materialised(value, "materialised", "a recurrence walks over it");
     const element type = numerics::recurred(g.type(n));
     value = cast_to(g, type, value);
+    if (c.known.for_groups())  // a scan like others, rounded as it is stored
+      return materialised(cast_to(g, g.type(n), running_map(g, walk, backward, value, cast_to(g, type, factor))),
+                          "recurrence", reason);
     const node_id body = g.type(factor) == element::boolean
                              ? make(g, op::select, factor, value, number_like(g, value, 0))
                              : make(g, op::add, value, cast_to(g, type, factor));

@@ -7,6 +7,7 @@
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/algorithms/recurrence/recurrence.hpp>
+#include <sheaf/jit/plan/algorithms/scan/states.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/separate.hpp>
 #include <sheaf/jit/plan/sliding.hpp>
@@ -51,9 +52,12 @@ void carry_blocks(const context& c, stage& s) {
   earlier.add(p, q);
   f.block_index = p;
   const std::string reason = "blocks of " + std::to_string(f.block) + ", so that tasks can share the scan";
+  const bool ordered = runs_in_lanes_of_group(c, s);
   const auto total = [&](monoid fold, element type, node_id value) {
     const node_id whole = intern_reduce(g, fold, type, value, truth(g, true), {part});
-    return proven(g, stored(c, whole, {"partial", layout_of(c, f.value, s), reason, origin::partial}));
+    const node_id made = proven(g, stored(c, whole, {"partial", layout_of(c, f.value, s), reason, origin::partial}));
+    if (ordered) make_ends(stage_behind(c, made), f, fold, p);
+    return made;
   };
   const auto carry = [&](monoid fold, element type, node_id totals) {
     const node_id sum = intern_reduce(g, fold, type, earlier(totals), truth(g, true), {q});
@@ -69,7 +73,10 @@ void carry_blocks(const context& c, stage& s) {
   const node_id value = several ? put(f.value) : cast_to(g, type_of(0), put(f.value));
   for (int k = 0; k < values; ++k) totals.push(total(fold_of(k), type_of(k), value));
   const node_id state = several ? tuple(g, totals) : totals[0];
-  for (int k = 0; k < values; ++k) carries.push(carry(fold_of(k), type_of(k), state));
+  const std::vector<bool> needed = needed_of_carry(g, f, values);
+  for (int k = 0; k < values; ++k)
+    carries.push(needed[static_cast<std::size_t>(k)] ? carry(fold_of(k), type_of(k), state)
+                                                     : own_row_of(g, fold_of(k)).identity);
   f.carry = several ? tuple(g, carries) : carries[0];
 }
 
@@ -97,12 +104,16 @@ void make_scan(const context& c, stage& s, const sliding& r) {
   // A GPU's lanes along another index are one chain each: what counts is its warps.
   const bool lanes_aside = known.for_groups() && s.indices.back() != s.owned;
   const amount chains = lanes_aside ? rows / tuning::grid::warp : rows;
-  const double many = known.enough_tasks() * (known.for_groups() ? gpu_rows : many_rows);
+  const bool ordered = runs_in_lanes_of_group(c, s);  // a warp's each
+  const double many =
+      ordered ? tuning::tasks::warps_of_gpu : known.enough_tasks() * (known.for_groups() ? gpu_rows : many_rows);
   if (!aligned || !all_of({shapes::less_than(chains, many), {rows * places, known.elements(blocks_from)}})) return;
   std::int64_t block = least_block;
   while (static_cast<double>(block) * rows < known.elements(block_elements)) block *= 2;
   // Tiles of a GPU: as many as it asks for, not more, for each of them keeps a total.
-  while (lanes_aside && places / static_cast<double>(2 * block) * chains >= tuning::grid::enough_tiles) block *= 2;
+  while ((lanes_aside || ordered) && places / static_cast<double>(2 * block) * chains >= tuning::grid::enough_tiles)
+    block *= 2;
+  while (ordered && block < 2 * numerics::group_scan_lanes) block *= 2;
   if (places < 4 * static_cast<double>(block)) return;
   f.block = block;
   carry_blocks(c, s);
@@ -201,9 +212,19 @@ node_id make_lookup(const context& c, const sliding& r, bool backward, bool is_l
   const node_id found = inside ? proven(g, place(running)) : place(running);
   return make(g, op::select, make(g, op::less, r.low, r.high), found, identity_of(g, fold, g.type(r.reduce)));
 }
-bool is_later(graph& g, const facts& known, const sliding& r) {
+bool is_later(graph& g, const facts& known, const sliding& r, const stage& s) {
   const bound_line low = bound_of(g, r.low, r.over);
-  return low.slope == 1 && is_number(g, low.rest, 1) && known.trips(r.over) >= known.elements(blocks_from);
+  if (low.slope != 1 || !is_number(g, low.rest, 1)) return false;
+  if (!known.for_groups()) return known.trips(r.over) >= known.elements(blocks_from);
+  // A GPU's chains are cut where they are few, and a state's lanes along the last index are a warp's.
+  index_set others = g.free[r.reduce];
+  others.erase(g.ordinal(r.over));
+  const amount rows = known.trips(others), places = known.trips(r.over);
+  const bool along = s.indices.back() == r.over;
+  if (along && !folds_tuple(g, r.reduce)) return places >= known.elements(blocks_from);
+  const amount chains = along ? rows : rows / tuning::grid::warp;
+  const double many = along ? tuning::tasks::warps_of_gpu : known.enough_tasks() * gpu_rows;
+  return shapes::all_of({shapes::less_than(chains, many), {rows * places, known.elements(blocks_from)}});
 }
 
 // The reduction with subscripts in which a bound index cancels, as in x(t + (i - t)), without it.
@@ -247,8 +268,11 @@ range_kind kind_of(graph& g, site& at) {
   return uses(g, r.low, r.over) ? range_kind::window : range_kind::growing;
 }
 
-bool folds_maps(graph& g, node_id n) {
-  return folds_tuple(g, n) && derivative::is_chain(g, monoid_of(g, n)) && own_row_of(g, monoid_of(g, n)).component == 1;
+// As a recurrence. On a GPU such a fold is a scan like others, whose state is a map.
+bool folds_maps(const context& c, node_id n) {
+  graph& g = c.g;
+  return !c.known.for_groups() && folds_tuple(g, n) && derivative::is_chain(g, monoid_of(g, n)) &&
+         own_row_of(g, monoid_of(g, n)).component == 1;
 }
 
 // The rule's result in the place of the reduction, if there is one.
@@ -318,19 +342,22 @@ bool separate_factors(const context& c, stage& s, site& at) {
 }
 
 bool scan_maps(const context& c, stage& s, site& at) {
-  if (kind_of(c.g, at) != range_kind::running || !folds_maps(c.g, at.node)) return false;
+  if (kind_of(c.g, at) != range_kind::running || !folds_maps(c, at.node)) return false;
   return put_in(c, s, at, take_chain(c, at.range(), s));
 }
 
 bool scan_of_what_follows(const context& c, stage& s, site& at) {
-  if (at.node != s.body || kind_of(c.g, at) != range_kind::running || folds_maps(c.g, at.node)) return false;
-  return is_later(c.g, c.known, at.range()) &&
+  if (at.node != s.body || kind_of(c.g, at) != range_kind::running || folds_maps(c, at.node)) return false;
+  return is_later(c.g, c.known, at.range(), s) &&
          put_in(c, s, at, make_lookup(c, at.range(), true, true, s));
 }
 
 bool scan(const context& c, stage& s, site& at) {
-  if (kind_of(c.g, at) != range_kind::running || folds_maps(c.g, at.node)) return false;
-  if (at.node == s.body) {
+  if (kind_of(c.g, at) != range_kind::running || folds_maps(c, at.node)) return false;
+  // A state's value may be rounded as it is stored.
+  const bool rounded = c.known.for_groups() && folds_tuple(c.g, at.node) && is_floating(c.g.type(s.body)) &&
+                       c.g.kind(s.body) == op::cast && c.g.arg(s.body, 0) == at.node;
+  if (at.node == s.body || rounded) {
     make_scan(c, s, at.range());
     return true;
   }
