@@ -24,6 +24,13 @@ node_id when_run(graph& g, const facts& known, std::span<const node_id> loops, n
   return when;
 }
 
+// As of a slice's ends in a table of slices. That the table has the column is asked of irregular calls, too: few lack
+// it, and gradients of gradients read it under conditions without number.
+static bool names_column(const graph& g, node_id tensor, node_id subscript) {
+  return g.kind(tensor) == op::input && !is_floating(g.inputs[static_cast<int>(g[tensor].attribute)].type) &&
+         is_constant(g, subscript);
+}
+
 asked_loads outside_loads(graph& g, const facts& known) {
   asked_loads asked{g, known};
   const node_id count = g.size();
@@ -34,7 +41,7 @@ asked_loads outside_loads(graph& g, const facts& known) {
       const auto at = known.value(e), low = known.value(low_of(g, tensor, d)),
                  high = known.value(high_of(g, tensor, d));
       if (!at || !low || !high) continue;
-      const bool open = is_open(*at, *low) || is_open(*at, *high);
+      const bool open = (is_open(*at, *low) || is_open(*at, *high)) && !names_column(g, tensor, e);
       if (open ? !is_inside(g, n) : at->certain() < *low || at->certain() >= *high) asked.dimensions[n].push_back(d);
     }
   return asked;
