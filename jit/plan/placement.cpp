@@ -123,7 +123,8 @@ bool take_from_scatter(const context& c, stage& s) {
 
 }  // namespace
 
-bool take_split(const context& c, stage& s) {
+bool take_split(const context& of_call, stage& s) {
+  const context c{of_call.g, of_call.known.bits(), of_call.before};
   const auto& [g, known, before] = c;
   if (s.how != way::map) return false;
   const auto all = reductions_in(g, s.body);

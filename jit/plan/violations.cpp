@@ -4,6 +4,7 @@
 
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/tuning/checks.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -24,11 +25,11 @@ node_id when_run(graph& g, const facts& known, std::span<const node_id> loops, n
   return when;
 }
 
-// As of a slice's ends in a table of slices. That the table has the column is asked of irregular calls, too: few lack
-// it, and gradients of gradients read it under conditions without number.
+// Gradients of gradients read a table of slices under conditions without number, of which each would be a check: of
+// irregular calls of programs of so many indices, too, a plan asks whether the table has the column.
 static bool names_column(const graph& g, node_id tensor, node_id subscript) {
-  return g.kind(tensor) == op::input && !is_floating(g.inputs[static_cast<int>(g[tensor].attribute)].type) &&
-         is_constant(g, subscript);
+  return g.indices.size() >= tuning::checks::many_indices && g.kind(tensor) == op::input && is_constant(g, subscript) &&
+         !is_floating(g.inputs[static_cast<int>(g[tensor].attribute)].type);
 }
 
 asked_loads outside_loads(graph& g, const facts& known) {
