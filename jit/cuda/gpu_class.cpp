@@ -35,9 +35,9 @@ gpu_class::gpu_class(const graph& g, const call_class& arguments, const options&
       g_(g),
       overrides_(overrides),
       own_(std::make_shared<arranged_program>(g, arguments, a_gpu(context_, overrides, false),
-                                              amounts_of(g, arguments, decided_))),
+                                              amounts_of(g, arguments, decided_, true))),
       made_(own_) {
-  emit(arguments, amounts_of(g, arguments, decided_));
+  emit(arguments, amounts_of(g, arguments, decided_, true));
   find_code(own_->program.code.name);
   own_->forget_plan();
   layout_.emplace(made_, device_alignment);
@@ -216,7 +216,7 @@ void gpu_class::fail_from(const lane& l, std::int64_t ticket, std::int64_t ordin
 
 arranged_program gpu_class::planned_anew(const call_class& arguments) const {
   shapes::decisions anew(decided_.exact());
-  return arranged_program(g_, arguments, a_gpu(context_, overrides_, true), amounts_of(g_, arguments, anew));
+  return arranged_program(g_, arguments, a_gpu(context_, overrides_, true), amounts_of(g_, arguments, anew, true));
 }
 
 std::string gpu_class::plan(const call_class& arguments, std::span<const unsigned> blocks) const {

@@ -41,8 +41,8 @@ extent_amounts amounts_of(const call_class& a) {
   return list;
 }
 
-extent_amounts amounts_of(const graph& g, const call_class& a, shapes::decisions& record) {
-  return by_input(a, shapes::amounts_of(g, all_extents(a), record));
+extent_amounts amounts_of(const graph& g, const call_class& a, shapes::decisions& record, bool gpu) {
+  return by_input(a, shapes::amounts_of(g, all_extents(a), record, gpu));
 }
 extent_amounts amounts_of(const call_class& a, shapes::decisions& record, const shapes::usual_extents& usual) {
   return by_input(a, usual.of(all_extents(a), record));

@@ -35,7 +35,7 @@ struct call_memory {
 
 // Extents as numbers of one call, or with what is decided by them recorded.
 extent_amounts amounts_of(const call_class& a);
-extent_amounts amounts_of(const graph& g, const call_class& a, shapes::decisions& record);
+extent_amounts amounts_of(const graph& g, const call_class& a, shapes::decisions& record, bool gpu = false);
 extent_amounts amounts_of(const call_class& a, shapes::decisions& record, const shapes::usual_extents& usual);
 
 // A program planned for a layout of arguments and the extents of a call, on the device that facts speak of.

@@ -209,7 +209,9 @@ void check_stages::add_violation(const violation& v) {
   c.uniform = known.value(c.outside).has_value();
   for (const node_id idx : asked.loops)
     c.uniform = c.uniform && known.value(g.arg(idx, 0)) && known.value(g.arg(idx, 1));
-  if (!c.uniform) positions(g, c, asked.loops);
+  // It is asked without its loops then.
+  if (c.uniform) c.outside = when_run(g, known, asked.loops, c.outside);
+  else positions(g, c, asked.loops);
   if (is_asked(c)) return;
   if (!c.uniform) {
     add_stage(c, known.call().gpu ? no_node : suspected_by_itself(g, c, stages));

@@ -154,7 +154,7 @@ amount cost_of(graph& g, const facts& known, node_id root, node_id lane, const a
 
 node_id lane_of(graph& g, const facts& known, node_id reduce) {
   scan_costs costs;
-  cost_walk walk(g, known, no_node, {}, costs);
+  cost_walk walk(g, known.bits(), no_node, {}, costs);
   walk(reduce, 1);
   return walk.chosen;
 }
@@ -208,7 +208,7 @@ int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bo
   most = std::min(most, looks_for_places(g, root) && !known.for_groups() ? budget::least_of_most : budget::most);
   if (g.kind(root) == op::reduce) alone = g.free[root].empty() && g[root].count == 3;
   if (alone && !known.for_groups()) return most;
-  const amount trips = known.trips(lane);
+  const amount trips = known.bits().trips(lane);
   if (!known.for_groups() && !reductions_inside)
     most = std::min(most, most_of_short_row(trips, positions || !is_closed(g, lane)));
   int lanes = budget::least;

@@ -73,6 +73,8 @@ node_id where_known(graph& g, node_id x, const flat<node_id>& conditions) {
         all, [&](node_id r) { return g.free[c].meets(set_of(g, bound_indices(g, r))); });
     if (is_true(g, c) || named_anew) continue;
     replacement put(g, proofs::kept);
+    // They are bound around x, where their ranges ask on.
+    for (const node_id idx : indices_of(g, g.free[x])) put.rename(idx, idx);
     for (const node_id r : all)
       if (asks_again(g, r, c)) put.add(r, without_condition(g, r, c));
     x = put(x);

@@ -93,7 +93,7 @@ class widening {
   }
   // Many GPUs have little of f64; what must have the processor's bits has them.
   bool may_be_all() const { return !known_.for_groups(); }
-  bool is_long(node_id n) const { return known_.trips(set_of(g_, bound_indices(g_, n))) >= numerics::long_row; }
+  bool is_long(node_id n) const { return known_.bits().trips(set_of(g_, bound_indices(g_, n))) >= numerics::long_row; }
   node_id squared(node_id n) {
     const node_id apart = g_.arg(n, 0);
     const node_id wider =

@@ -135,7 +135,8 @@ bool is_product_of_few(const graph& g, const facts& known, node_id n) {
 
 }  // namespace
 
-bool take_split(const context& c, stage& s) {
+bool take_split(const context& of_call, stage& s) {
+  const context c{of_call.g, of_call.known.bits(), of_call.before};
   const auto& [g, known, before] = c;
   if (s.how != way::map) return false;
   const auto all = reductions_in(g, s.body);

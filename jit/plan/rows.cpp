@@ -322,6 +322,6 @@ bool walks_wide_rows(const graph& g, const facts& known, node_id n, node_id body
   return g.free[n] == set_of(g, {s.vector}) && are_wide_rows(known, s.vector);
 }
 
-void share_rows(graph& g, const facts& known, program_plan& plan) { sharing(g, known, plan)(); }
+void share_rows(graph& g, const facts& known, program_plan& plan) { sharing(g, known.bits(), plan)(); }
 
 }  // namespace sheaf::inline v0_1::plan

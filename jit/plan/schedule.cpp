@@ -38,6 +38,12 @@ int lanes_of_rows(const graph& g, const facts& known, const stage& s) {
   return lanes;
 }
 
+// Of lanes that are results each has its own order of additions: there are as many as the call has use for.
+void drop_idle_lanes(const facts& known, stage& s) {
+  if (known.call().overrides.lanes != 0 || &known == &known.bits()) return;
+  while (s.lanes > numerics::lanes::least && s.lanes / 2 >= known.trips(s.vector)) s.lanes /= 2;
+}
+
 // Non-temporal stores that come in long runs keep loads waiting: a copy that alternates both is a tenth
 // faster with four registers of lanes than with sixteen.
 // Asked where they are more alone.
@@ -46,7 +52,7 @@ int lanes_of_large(const graph& g, const facts& known, const stage& s) {
   const int lanes = std::max(numerics::lanes::least_of_most, large_result::iteration / bytes);
   if (known.for_groups() || known.call().overrides.lanes != 0 || s.lanes <= lanes) return s.lanes;
   const index_set all = set_of(g, s.indices);
-  const bool is_large = known.trips(all) * bytes >= large_result::from;
+  const bool is_large = known.bits().trips(all) * bytes >= large_result::from;
   return is_large ? lanes : s.lanes;
 }
 
@@ -67,13 +73,15 @@ void schedule_scatter(graph& g, const facts& known, stage& s) {
     s.vector = last;
     const int most = known.for_groups() ? group_scatter_lanes : scatter_lanes;
     s.lanes = std::min(most, lanes_for(g, known, s.body, last, false));
+    drop_idle_lanes(known, s);
   }
   if (s.inverse.array == no_node && s.slices.array != no_node && s.vector != no_node)
     s.lanes = lanes_of_rows(g, known, s);
 }
 
 // Lanes go along another index where memory does, so that each lane has its own running result; else along the scan.
-void schedule_scan(graph& g, const facts& known, stage& s) {
+void schedule_scan(graph& g, const facts& of_call, stage& s) {
+  const facts& known = of_call.bits();
   const node_id value = s.scan().value;
   s.vector = no_node;
   s.lanes = 1;
@@ -119,7 +127,9 @@ amount slowdown_of_few(const graph& g, const facts& known, node_id body, node_id
 }
 
 // The index that runs in lanes, which no other depends on: none if loads cost less without. Its operations, too.
-void choose_lanes(graph& g, const facts& known, stage& s, const amount& stored) {
+void choose_lanes(graph& g, const facts& of_call, stage& s, const amount& all) {
+  const facts& known = of_call.bits();
+  const amount stored = &known == &of_call ? all : known.trips(set_of(g, s.indices));
   amount least = cost_of(g, known, s.body, no_node, stored) + stored;
   s.vector = no_node;
   for (const node_id idx : s.indices) {
@@ -133,7 +143,13 @@ void choose_lanes(graph& g, const facts& known, stage& s, const amount& stored) 
     least = cost;
     s.vector = idx;
   }
-  s.operations = least;
+  if (&known == &of_call) {
+    s.operations = least;
+    return;
+  }
+  const bool last = s.vector != no_node && s.vector == s.indices.back();
+  s.operations = cost_of(g, of_call, s.body, s.vector, all) + all * (last ? share_of_lane : 1);
+  if (s.vector != no_node) s.operations *= slowdown_of_few(g, of_call, s.body, s.vector);
 }
 
 // Loads of a body without reductions that gather at the lanes go from element to element along another index: within
@@ -211,11 +227,11 @@ node_id lane_of_interleaved(graph& g, const facts& known, stage& s) {
 
 void schedule_map(graph& g, const facts& known, stage& s, const amount& stored) {
   choose_lanes(g, known, s, stored);
-  const node_id packed = s.vector == no_node ? lane_of_packed(g, known, s) : no_node;
+  const node_id packed = s.vector == no_node ? lane_of_packed(g, known.bits(), s) : no_node;
   if (packed != no_node) s.vector = packed;
   if (s.vector == no_node) s.vector = lane_of_group_tile(g, known, s);
   s.loops.clear();
-  if (schedule_short_rows(g, known, s)) return;
+  if (schedule_short_rows(g, known.bits(), s)) return;
   const node_id interleaved = packed == no_node ? lane_of_interleaved(g, known, s) : no_node;
   if (interleaved != no_node) s.vector = interleaved;
   for (const node_id idx : s.indices)
@@ -225,7 +241,8 @@ void schedule_map(graph& g, const facts& known, stage& s, const amount& stored) 
     const bool inside = reduces_for(g, s.body, s.vector);
     s.lanes = lanes_for(g, known, s.body, s.vector, inside, !inside && s.indices.size() == 1);
     if (packed != no_node && known.call().overrides.lanes == 0) s.lanes = std::min(s.lanes, tuning::rows::lanes);
-    if (!inside) s.lanes = lanes_of_large(g, known, s);
+    if (inside) drop_idle_lanes(known, s);
+    else s.lanes = lanes_of_large(g, known, s);
     // Its reductions run one after the other, and bounds are read once a slice.
     const int row_of_lanes = row_bytes / std::max(4, row(g.type(s.define)).bytes);
     if (known.call().overrides.lanes == 0 && s.reads_block_tree && s.lanes < row_of_lanes &&

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <sheaf/jit/shapes/decisions.hpp>
+
 namespace sheaf::inline v0_1::plan {
 
 std::optional<amount> facts::number(node_id n, point at) const {
@@ -20,6 +22,31 @@ std::optional<std::int64_t> facts::exact(node_id n) const {
   };
   shapes::known_numbers<std::int64_t> done;
   return shapes::evaluated<shapes::integers>(g_, n, point::low, extent, done);
+}
+
+struct facts::of_class {
+  explicit of_class(const facts& call) : known(call.g_, call.call_) {
+    int place = 0;
+    for (tensor_facts& t : known.call_.inputs)
+      for (amount& n : t.extents) {
+        const auto usual = static_cast<std::int64_t>(n.usual());
+        n = record.extent(place++, usual);
+      }
+  }
+  shapes::decisions record{false};
+  facts known;
+};
+
+const facts& facts::bits() const {
+  if (call_.gpu) return *this;
+  if (bits_ == nullptr) {
+    const auto differs = [](const amount& n) { return !n.is_of_class() && n.usual() != n.estimate(); };
+    const bool any = std::ranges::any_of(
+        call_.inputs, [&](const tensor_facts& t) { return std::ranges::any_of(t.extents, differs); });
+    if (!any) return *this;
+    bits_ = std::make_shared<of_class>(*this);
+  }
+  return bits_->known;
 }
 
 bool facts::irregular() const {

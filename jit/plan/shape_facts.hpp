@@ -3,6 +3,7 @@
 // relies only on being a multiple of lanes where these facts say so.
 // Shown by tests/jit/plan.cpp.
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -98,6 +99,11 @@ class facts {
   // Of an input's elements.
   amount bytes(node_id input) const;
 
+  // By what decides bits, lanes and blocks, of which the order of additions follows: what stands for the extents of the
+  // call's class (shapes/usual_extents.hpp), whoever the plan is for. These themselves of plans for a class, of GPUs,
+  // and where the extents of no class are known.
+  const facts& bits() const;
+
   const graph& g() const { return g_; }
   const call_facts& call() const { return call_; }
   // Is the plan for a class of irregular calls (shapes/usual_extents.hpp)? Then extents are not asked for what may be
@@ -116,6 +122,8 @@ class facts {
   const graph& g_;
   call_facts call_;
   mutable std::unordered_map<node_id, std::optional<amount>> known_;  // of expressions without indices
+  struct of_class;
+  mutable std::shared_ptr<const of_class> bits_;
 };
 
 }  // namespace sheaf::inline v0_1::plan

@@ -175,7 +175,8 @@ bool schedule_short_rows(graph& g, const facts& known, stage& s) {
 }
 
 node_id take_short_rows(const context& c, node_id n, const stage& s) {
-  auto& [g, known, before] = c;
+  const facts& known = c.known.bits();
+  graph& g = c.g;
   if (!may_have_short_rows(known, s)) return no_node;
   const std::vector<node_id> bound = bound_indices(g, n);
   if (keeps_several(g, n) || is_folded_in_order(g, n) || !is_true(g, g.arg(n, 1)) || !g.free[n].empty()) return no_node;

@@ -159,7 +159,7 @@ void share_map(graph& g, const facts& known, stage& s) {
   node_id chunk = size_of_chunk(g, s, each.closed);
   const bool follows = !known.for_groups() && each.open.is(1) && !is_constant(g, chunk);
   if (!follows) {
-    const amount all = known.value(each.closed).value_or(1) * each.open;
+    const amount all = max(1, known.value(each.closed).value_or(1) * each.open);
     while (static_cast<double>(s.task.chunk) * all < known.elements(sizes::elements) && may_double(known, s))
       s.task.chunk *= 2;
     chunk = integer(g, s.task.chunk);

@@ -4,6 +4,7 @@
 
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/tuning/checks.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -24,6 +25,13 @@ node_id when_run(graph& g, const facts& known, std::span<const node_id> loops, n
   return when;
 }
 
+// Gradients of gradients read a table of slices under conditions without number, of which each would be a check: of
+// irregular calls of programs of so many indices, too, a plan asks whether the table has the column.
+static bool names_column(const graph& g, node_id tensor, node_id subscript) {
+  return g.indices.size() >= tuning::checks::many_indices && g.kind(tensor) == op::input && is_constant(g, subscript) &&
+         !is_floating(g.inputs[static_cast<int>(g[tensor].attribute)].type);
+}
+
 asked_loads outside_loads(graph& g, const facts& known) {
   asked_loads asked{g, known};
   const node_id count = g.size();
@@ -34,7 +42,7 @@ asked_loads outside_loads(graph& g, const facts& known) {
       const auto at = known.value(e), low = known.value(low_of(g, tensor, d)),
                  high = known.value(high_of(g, tensor, d));
       if (!at || !low || !high) continue;
-      const bool open = is_open(*at, *low) || is_open(*at, *high);
+      const bool open = (is_open(*at, *low) || is_open(*at, *high)) && !names_column(g, tensor, e);
       if (open ? !is_inside(g, n) : at->certain() < *low || at->certain() >= *high) asked.dimensions[n].push_back(d);
     }
   return asked;

@@ -5,7 +5,6 @@
 
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/shapes/closed_numbers.hpp>
-#include <sheaf/jit/shapes/joined_extents.hpp>
 
 namespace sheaf::inline v0_1::shapes {
 
@@ -39,12 +38,28 @@ std::int64_t usual_of(const amount& n, std::initializer_list<usual_range> ranges
 
 }  // namespace
 
+// f of the nodes that outputs are made of, but for extents.
+template <class F>
+void usual_extents::for_read(const F& f) const {
+  std::vector<bool> seen(static_cast<std::size_t>(g_.size()), false);
+  std::vector<node_id> open(g_.outputs.begin(), g_.outputs.end());
+  while (!open.empty()) {
+    const node_id n = open.back();
+    open.pop_back();
+    if (n == no_node || seen[static_cast<std::size_t>(n)] || g_.kind(n) == op::extent) continue;
+    seen[static_cast<std::size_t>(n)] = true;
+    for (int k = 0; k < g_[n].count; ++k) open.push_back(g_.arg(n, k));
+    f(n);
+  }
+}
+
 usual_extents::usual_extents(const graph& g, covering by)
     : g_(g),
       general_(by == covering::one),
       few_(by == covering::few),
       roles_(static_cast<std::size_t>(g.static_extents.size()), role::unread),
       stated_(roles_.size()),
+      windows_(roles_.size()),
       beside_(roles_.size(), 1) {
   const joined_extents same(g, ties::related);
   const auto size_at = [&](std::size_t place) { return static_cast<std::size_t>(same.of(static_cast<int>(place))); };
@@ -56,15 +71,18 @@ usual_extents::usual_extents(const graph& g, covering by)
       if (same.is_read(static_cast<int>(size))) ranks[size] = std::max<int>(ranks[size], rank_of(g.inputs[i], d));
     }
   for (std::size_t k = 0; k < roles_.size(); ++k) stated_[k] = same.stated(static_cast<int>(k));
+  const std::vector<std::int64_t> window = windows(same);
+  for (std::size_t k = 0; k < roles_.size(); ++k) windows_[k] = window[size_at(k)];
   std::size_t leading = roles_.size();  // the size that lanes go along
   for (std::size_t size = 0; size < ranks.size(); ++size)
-    if (size_at(size) == size && stated_[size] == dynamic && ranks[size] >= list &&
+    if (size_at(size) == size && stated_[size] == dynamic && windows_[size] == 0 && ranks[size] >= list &&
         (leading == ranks.size() || ranks[size] > ranks[leading]))
       leading = size;
   for (std::size_t k = 0; k < roles_.size(); ++k) {
     const std::size_t size = size_at(k);
     if (stated_[k] != dynamic || ranks[size] == unread) continue;
-    roles_[k] = size == leading        ? ranks[size] == along ? role::along : role::list
+    roles_[k] = windows_[k] != 0       ? role::window
+                : size == leading      ? ranks[size] == along ? role::along : role::list
                 : ranks[size] == along ? role::also_along
                                        : role::rows;
   }
@@ -76,6 +94,61 @@ usual_extents::usual_extents(const graph& g, covering by)
       if (among) beside_[k] = std::max(beside_[k], rows);
     }
   note_order();
+}
+
+namespace {
+
+constexpr std::int64_t usual_window = 4;  // places
+
+// The place of the extent that an index ends at; -1: it is none of an input's.
+int end_of(const graph& g, node_id idx) {
+  if (is_unbound(g, idx)) return -1;
+  const node_id high = g.arg(idx, 1);
+  if (g.kind(high) != op::extent || g.kind(g.arg(high, 0)) != op::input) return -1;
+  return g.inputs[static_cast<int>(g[g.arg(high, 0)].attribute)].first_extent + static_cast<int>(g[high].attribute);
+}
+
+// Is an end made of that extent, and of numbers?
+bool follows(const graph& g, node_id end, const joined_extents& same, int size) {
+  if (g.kind(end) == op::extent)
+    return g.kind(g.arg(end, 0)) == op::input &&
+           same.of(g.inputs[static_cast<int>(g[g.arg(end, 0)].attribute)].first_extent +
+                   static_cast<int>(g[end].attribute)) == size;
+  if (!is_elementwise(g.kind(end))) return false;
+  for (int k = 0; k < g[end].count; ++k)
+    if (follows(g, g.arg(end, k), same, size)) return true;
+  return false;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> usual_extents::windows(const joined_extents& same) const {
+  std::vector<std::int64_t> places(roles_.size(), 0);
+  std::vector<bool> walked(roles_.size(), false);  // otherwise, too
+  const auto note = [&](const input_row& in, int size, node_id at) {
+    const auto number = static_cast<std::size_t>(size);
+    const bool is_index = g_.kind(at) == op::index && !is_unbound(g_, at);
+    const bool stated = is_index && g_.kind(g_.arg(at, 1)) == op::constant && is_floating(in.type);
+    if (stated) places[number] = std::max(places[number], g_[g_.arg(at, 1)].attribute);
+    else if (is_index) walked[number] = walked[number] || end_of(g_, at) < 0 || same.of(end_of(g_, at)) != size;
+    else if (g_.kind(at) != op::sub) walked[number] = true;  // that is of a gradient
+    for (int k = 0; g_.kind(at) == op::add && k < 2; ++k) {
+      const node_id idx = g_.arg(at, k), other = g_.arg(at, 1 - k);
+      if (g_.kind(idx) != op::index || g_.kind(other) != op::index || end_of(g_, idx) < 0) continue;
+      const int own = same.of(end_of(g_, idx));
+      std::int64_t& of_own = places[static_cast<std::size_t>(own)];
+      if (own != size && follows(g_, g_.arg(other, 1), same, size)) of_own = std::max(of_own, usual_window);
+    }
+  };
+  for_read([&](node_id n) {
+    for (int d = 0; g_.kind(n) == op::load && g_.kind(g_.arg(n, 0)) == op::input && d + 1 < g_[n].count; ++d) {
+      const input_row& in = g_.inputs[static_cast<int>(g_[g_.arg(n, 0)].attribute)];
+      note(in, same.of(in.first_extent + d), g_.arg(n, 1 + d));
+    }
+  });
+  for (std::size_t k = 0; k < places.size(); ++k)
+    if (walked[k]) places[k] = 0;
+  return places;
 }
 
 template <class F>
@@ -98,17 +171,10 @@ bool usual_extents::is_each_below(std::int64_t limit, std::span<const amount> ex
 
 // Notes the order of the ends of ranges, and of subscripts that are one number for a call.
 void usual_extents::note_order() {
-  std::vector<bool> seen(static_cast<std::size_t>(g_.size()), false);
-  std::vector<node_id> open(g_.outputs.begin(), g_.outputs.end());
   const auto note = [&](const ordered& pair) {
     if (std::ranges::find(ordered_, pair) == ordered_.end()) ordered_.push_back(pair);
   };
-  while (!open.empty()) {
-    const node_id n = open.back();
-    open.pop_back();
-    if (n == no_node || seen[static_cast<std::size_t>(n)] || g_.kind(n) == op::extent) continue;
-    seen[static_cast<std::size_t>(n)] = true;
-    for (int k = 0; k < g_[n].count; ++k) open.push_back(g_.arg(n, k));
+  for_read([&](node_id n) {
     if (g_.kind(n) == op::index && !is_unbound(g_, n)) note({g_.arg(n, 0), g_.arg(n, 1), 0});
     for (int d = 0; g_.kind(n) == op::load && d + 1 < g_[n].count; ++d) {
       const node_id tensor = g_.arg(n, 0), at = g_.arg(n, 1 + d);
@@ -117,7 +183,7 @@ void usual_extents::note_order() {
       if (g_.kind(tensor) == op::input)
         note({at, no_node, g_.inputs[static_cast<int>(g_[tensor].attribute)].first_extent + d});
     }
-  }
+  });
 }
 
 // Then little is computed. Asked of each by itself: where no call may be of a class, boxes of extents show it.
@@ -184,6 +250,8 @@ std::int64_t usual_extents::at(std::size_t place, const sizes& u) const {
       // A root, rounded up.
       if (beside_[place] == 1) return u.rows;
       return std::int64_t{1} << ((std::bit_width(static_cast<std::uint64_t>(u.rows)) + 1) / beside_[place]);
+    case role::window:
+      return windows_[place];
     case role::unread:
       break;
   }
@@ -192,19 +260,19 @@ std::int64_t usual_extents::at(std::size_t place, const sizes& u) const {
 
 std::vector<amount> usual_extents::of(std::span<const std::int64_t> extents, decisions& record) const {
   std::vector<amount> list = exactly(extents, record);
-  if (record.exact()) return list;
   for (amount& n : list) n = n.certain();
   std::vector<std::int64_t> most(list.size(), classes::any);
   const bool irregular = !general_ && is_irregular(list);
-  if (irregular) record.be_irregular();
+  if (irregular && !record.exact()) record.be_irregular();
   const sizes u = general_ || irregular ? general_sizes() : sizes_of(list, most);
-  if (few_) record.bound_by(std::move(most));
+  if (few_ && !record.exact()) record.bound_by(std::move(most));
   for (std::size_t k = 0; k < roles_.size(); ++k) list[k] = record.extent(static_cast<int>(k), extents[k], at(k, u));
   return list;
 }
 
-std::vector<amount> amounts_of(const graph& g, std::span<const std::int64_t> extents, decisions& record) {
-  return record.exact() ? exactly(extents, record) : usual_extents(g, usual_extents::covering::few).of(extents, record);
+std::vector<amount> amounts_of(const graph& g, std::span<const std::int64_t> extents, decisions& record, bool gpu) {
+  if (gpu && record.exact()) return exactly(extents, record);
+  return usual_extents(g, usual_extents::covering::few).of(extents, record);
 }
 
 }  // namespace sheaf::inline v0_1::shapes

@@ -7,15 +7,18 @@
 
 #include <sheaf/dsl/graph/graph.hpp>
 #include <sheaf/jit/shapes/decisions.hpp>
+#include <sheaf/jit/shapes/joined_extents.hpp>
 
 namespace sheaf::inline v0_1::shapes {
 
-// Dimensions that the program ties to each other are one size. What a class holds of them is how long the dimension is
-// along which lanes go (short, narrow, a row, a long one), whether others along which elements lie are short, and how
-// many rows the longest of the others has: few where they are long, some or many where they are narrow, or rows and all
-// lie along one dimension, else any number. The dimensions of a tensor share its rows, so that a batch of matrices is
-// planned for as large a tensor as a table is. Calls are irregular where a range of the program is empty or a subscript
-// without data is outside: they have one class, and what its plan would ask of them is asked when the kernel runs.
+// Dimensions that the program ties to each other are one size. What a class holds of them is how long the dimension
+// is along which lanes go (short, narrow, a row, a long one), whether others along which elements lie are short, and
+// how many rows the longest of the others has: few where they are long, some or many where they are narrow, or rows
+// and all lie along one dimension, else any number. The places of a window, as of a convolution's weights, are few
+// and never asked for: an index that is added to one over a tensor's dimension walks them, or one of a stated range.
+// The dimensions of a tensor share its rows, so that a batch of matrices is planned for as large a tensor as a table
+// is. Calls are irregular where a range of the program is empty or a subscript without data is outside: they have
+// one class, and what its plan would ask of them is asked when the kernel runs.
 class usual_extents {
  public:
   enum class covering : std::uint8_t {
@@ -30,7 +33,7 @@ class usual_extents {
   std::vector<amount> of(std::span<const std::int64_t> extents, decisions& record) const;
 
  private:
-  enum class role : std::uint8_t { list, along, also_along, rows, unread };
+  enum class role : std::uint8_t { list, along, also_along, rows, window, unread };
   // By role.
   struct sizes {
     std::int64_t along = 0, also_along = 0, rows = 0;
@@ -43,6 +46,10 @@ class usual_extents {
   bool is_each_below(std::int64_t limit, std::span<const amount> extents, std::vector<std::int64_t>& most) const;
   std::int64_t at(std::size_t place, const sizes& u) const;
   void note_order();
+  template <class F>
+  void for_read(const F& f) const;
+  // By size, how many places of a window it has; 0: it is none.
+  std::vector<std::int64_t> windows(const joined_extents& same) const;
   // f of the places of an input that are rows.
   template <class F>
   void for_rows(int input, const F& f) const;
@@ -51,6 +58,7 @@ class usual_extents {
   const bool general_, few_;
   std::vector<role> roles_;           // by place
   std::vector<std::int64_t> stated_;  // by place; dynamic: a call's
+  std::vector<std::int64_t> windows_;  // by place: what stands for the places of a window
   // Of a regular call the first is less than the second, or no_node: than the extent at the place.
   struct ordered {
     node_id less, more;
@@ -61,7 +69,9 @@ class usual_extents {
   std::vector<int> beside_;           // by place: the dimensions of rows of a tensor that it is of, at most
 };
 
-// To plan with: extents of a call, for a class (usual_extents) or exact.
-std::vector<amount> amounts_of(const graph& g, std::span<const std::int64_t> extents, decisions& record);
+// To plan with: extents of a call, for a class (usual_extents) or exact. Exact ones have beside them those that stand
+// for their class, of which what decides bits asks (facts::bits); not on a GPU, where exact plans have their own.
+std::vector<amount> amounts_of(const graph& g, std::span<const std::int64_t> extents, decisions& record,
+                               bool gpu = false);
 
 }  // namespace sheaf::inline v0_1::shapes

@@ -173,7 +173,9 @@ void expect_classes(const std::string& name, const graph& g, const plan::call_fa
     ++counted_classes().calls;
     if (!record.hold(flat(other))) continue;
     ++counted_classes().served;
-    EXPECT_EQ(text, ir::print(plan_program(g, changed, "program").code)) << name << ", variant " << k;
+    shapes::decisions anew(true);
+    const plan::call_facts own = with_extents(call, other, shapes::amounts_of(g, flat(other), anew, call.gpu));
+    EXPECT_EQ(text, ir::print(plan_program(g, own, "program").code)) << name << ", variant " << k;
   }
 }
 

@@ -169,6 +169,25 @@ TEST(shapes, what_is_certain_is_of_the_call) {
   EXPECT_FALSE(hold(d, {99}));
 }
 
+// Of a convolution: how many places its weights have is not asked.
+TEST(shapes, a_window_has_few_places_in_all_classes) {
+  constexpr auto x = tensor<"x", float, 2>;
+  constexpr auto w = tensor<"w", float, 1>;
+  constexpr auto m = axis<"m">;
+  constexpr auto t = axis<"t">;
+  constexpr auto u = axis<"u">;
+  constexpr auto y = define<"y">(m, t.in(0_c, extent(x, dim<1>) - extent(w, dim<0>) + 1_c)) =
+      sum(u, x(m, t + u) * w(u));
+  const graph g = detail::build_graph<decltype(y)>();
+  const shapes::usual_extents classes(g, shapes::usual_extents::covering::few);
+  const auto of = [&](std::int64_t places) {
+    shapes::decisions d(false);
+    return classes.of(std::vector<std::int64_t>{100, 1000, places}, d).back().usual();
+  };
+  EXPECT_LE(of(3), 16);
+  EXPECT_EQ(of(3), of(500));
+}
+
 TEST(shapes, classes_of_a_program) {
   constexpr auto x = tensor<"x", float, 2>;
   constexpr auto m = axis<"m">;

@@ -130,6 +130,46 @@ TEST(classes, few_kernels_for_dense_programs_of_any_size) {
   EXPECT_LE(step.statistics().kernels, 8);
 }
 
+template <class T, int Rank>
+std::size_t size_of(const array<T, Rank>& a) {
+  std::size_t size = 1;
+  for (int d = 0; d < Rank; ++d) size *= static_cast<std::size_t>(a.extent(d));
+  return size;
+}
+
+// Lanes and blocks, of which the order of additions follows, are those of the class, whoever a plan is made for.
+template <class... Outputs>
+void expect_same_bits(const Outputs&... outputs) {
+  const auto automatic = compile(outputs...);
+  const auto exact = compile(options{.shapes = shape_policy::exact}, outputs...);
+  const auto by_classes = compile(options{.shapes = shape_policy::classes}, outputs...);
+  constexpr std::int64_t sizes[][2] = {{1, 1},     {12, 5},    {5, 300},  {37, 37},   {130, 12},
+                                       {300, 130}, {1000, 37}, {3, 9000}, {20000, 40}, {2000, 500}};
+  for (const auto& [rows, columns] : sizes) {
+    const auto data = rows_of(rows, columns);
+    const auto all = automatic(x = data), alone = exact(x = data), shared = by_classes(x = data);
+    const auto compare = [&]<std::size_t... K>(std::index_sequence<K...>) {
+      const auto is_same = [](const auto& a, const auto& b) { return same_bits(a, b, size_of(a)); };
+      EXPECT_TRUE((is_same(std::get<K>(all), std::get<K>(alone)) && ...)) << rows << ", " << columns;
+      EXPECT_TRUE((is_same(std::get<K>(all), std::get<K>(shared)) && ...)) << rows << ", " << columns;
+    };
+    compare(std::make_index_sequence<sizeof...(Outputs)>());
+  }
+}
+
+TEST(classes, one_set_of_bits_by_any_policy) {
+  constexpr auto whole = define<"whole">() = sum(over(t, f), x(t, f) * x(t, f));
+  constexpr auto each = define<"each">(t) = sum(f, x(t, f));
+  constexpr auto top = define<"top">(t) = logsumexp(f, x(t, f));
+  constexpr auto below = define<"below">(f) = logsumexp(t, x(t, f));
+  constexpr auto spread = define<"spread">(t) = sqrt(sum(f, x(t, f) * x(t, f)));
+  constexpr auto loss = define<"loss">() = sum(t, top(t) * top(t));
+  expect_same_bits(whole, each);
+  expect_same_bits(share, total);
+  expect_same_bits(top, grad(loss, x));
+  expect_same_bits(below, spread);
+}
+
 // Loops over quotients by an extent, of which the first call says little.
 TEST(classes, divided_places_of_any_size) {
   constexpr auto row = define<"row">(j.in(0_c, extent(x, dim<0>) * extent(v, dim<0>))) =

@@ -356,6 +356,19 @@ TEST(guarded, subscripts_beside_a_number_that_may_be_outside) {
   }
 }
 
+// Whether a clamped subscript of data is inside is asked of a tensor's extent alone, of whoever reads it.
+TEST(guarded, a_clamped_subscript_of_data_in_empty_loops) {
+  const auto none = filled<double>(0, 0);
+  const auto at = filled<std::int64_t>(2, 3), nowhere = filled<std::int64_t>(0, 0);
+  for (const shape_policy shapes : {shape_policy::automatic, shape_policy::classes}) {
+    const text_program program("y(c.in(0, extent(k, 0))) = sum(u.in(0, 16), exp(x.clamped(u + k(c))))",
+                               options{.shapes = shapes});
+    EXPECT_NO_THROW(program({{"x", none}, {"k", nowhere}}));
+    EXPECT_NO_THROW(program({{"x", filled<double>(2, 1)}, {"k", at}}));
+    EXPECT_THROW(program({{"x", none}, {"k", at}}), error);
+  }
+}
+
 // A number outside is asked for in the loops of each place that reads it: some are empty.
 TEST(guarded, a_number_outside_in_an_empty_loop_and_beside_it) {
   expect_outside("y(a) = select(a == 1, max(i.in(0, c(a)), w(2) + x(i)) + w(2), 0)",

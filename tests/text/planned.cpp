@@ -58,6 +58,18 @@ std::vector<double> values(const text_program& program, const std::vector<named_
   return {first, first + a.extent(0)};
 }
 
+// What a sum asks is not asked again in its terms; the range of its own index asks on.
+TEST(planned, a_condition_that_the_range_of_an_index_asks) {
+  array<double, 2> x(3, 3);
+  array<double, 1> w(9), v(9);
+  x.fill(1), w.fill(1), v.fill(1);
+  const text_program program(
+      "d(q.in(0, extent(x, 0))) = max<ties::first>(m.in(0, 1).where(x(q, q) > 0.5), "
+      "logsumexp(r.in(0, m), w(remainder(r, 8))))\n"
+      "loss = sum(i, d(i))\noutput jvp(grad(loss, w), w, v)");
+  for (const double n : values(program, {{"x", x}, {"w", w}, {"v", v}}, 0)) EXPECT_EQ(n, 0);
+}
+
 // Slices whose number is a result: what a slice needs of itself cannot be stored for so many.
 TEST(planned, slices_as_many_as_a_fold_says) {
   const text_program program(

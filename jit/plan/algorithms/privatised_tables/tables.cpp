@@ -86,7 +86,8 @@ node_id joined_in_blocks(const context& c, const stage& s, node_id use, node_id 
 
 }  // namespace
 
-bool take_tables(const context& c, stage& s) {
+bool take_tables(const context& of_call, stage& s) {
+  const context c{of_call.g, of_call.known.bits(), of_call.before};
   const auto& [g, known, before] = c;
   if (s.how != way::scatter || s.made == origin::partial || s.when != no_node) return false;
   if (known.call().overrides.scatters == scatters::atomic) return false;
