@@ -50,7 +50,7 @@ void pair_tiling::add_buffers(result& r) {
   if (r.lane == no_node)
     r.width = r.numbers ? slots : slots * places;
   else
-    r.width = k_.known.trips(r.lane) <= static_cast<double>(places) ? places : columns;
+    r.width = k_.known.trips(r.lane).is_at_most(static_cast<double>(places)) ? places : columns;
   while (r.lane != no_node && r.column_lanes < lanes_ && k_.known.trips(r.lane) > r.column_lanes) r.column_lanes *= 2;
   for (const auto& sum : r.parts.sums) {
     if (tiles_.contains(sum.reduce)) continue;
@@ -174,7 +174,7 @@ void pair_tiling::sum_of_pairs(const plan::pair_parts::sum& sum, scope& at) {
   for (const node_id n : sum.packed) most = std::min(most, block_bytes / (places * row(g_.type(n)).bytes));
   for (const node_id n : sum.packed) panels.push_back(panel_of(n, most));
   const ir::value low = k_.emit(g_.arg(d, 0), at), high = k_.emit(g_.arg(d, 1), at);
-  if (k_.known.trips(d) <= static_cast<double>(most)) {
+  if (k_.known.trips(d).is_at_most(static_cast<double>(most))) {
     const range all{low, high};
     pack(sum, panels, all, at);
     return add_block(sum, panels, all, false, at);

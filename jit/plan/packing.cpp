@@ -157,7 +157,7 @@ namespace {
 bool is_worth_packing(const graph& g, const facts& known, const cache_tile_form& c, const amount& lanes) {
   using namespace tuning::products;
   const shapes::at_least rows{known.trips(c.rows), least_packed_rows};
-  if (all_of({rows, {lanes * row(g.type(c.reduce)).bytes, full_register}})) return true;
+  if (all_of({rows, {lanes * row(g.type(c.reduce)).bytes, full_row}})) return true;
   return all_of({rows, {lanes, least_packed_lanes}, {lanes * lanes * packed_walk, known.trips(c.walk)}});
 }
 

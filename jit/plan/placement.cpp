@@ -123,14 +123,10 @@ bool take_from_scatter(const context& c, stage& s) {
   return false;
 }
 
-}  // namespace
-
-namespace {
-
 // Of so few results that blocks of what is multiplied stay in L2 till all are folded.
 bool is_product_of_few(const graph& g, const facts& known, node_id n) {
   using namespace tuning::products;
-  return is_product(g, known, n, reused) && known.trips(g.free[n]) <= few_results;
+  return is_product(g, known, n, rows_of_task) && known.trips(g.free[n]) <= few_results;
 }
 
 }  // namespace
@@ -153,7 +149,7 @@ bool take_split(const context& of_call, stage& s) {
     amount tasks = known.trips(outer);
     if (s.vector != no_node && outer.has(g.ordinal(s.vector)))
       tasks /= min(s.lanes, known.trips(s.vector));
-    if (is_product_of_few(g, known, n)) tasks /= tuning::products::reused;  // those of a register tile
+    if (is_product_of_few(g, known, n)) tasks /= tuning::products::rows_of_task;
     const double enough = 2 * known.enough_tasks();
     const shapes::at_least few = shapes::less_than(tasks, enough);
     const bool columns = known.for_groups() || may_walk_columns(g, s, n);

@@ -30,8 +30,8 @@ class short_rows {
     if (!g_.free[rows_].without(set_of(g_, {rows_})).empty() || !is_met() || folds_ == 0) return false;
     return may_be_short();
   }
-  // Loops that go along rows.
-  const index_set& along() const { return along_; }
+  // Is it a loop within the lanes: along rows, or over the results of each?
+  bool is_inner(node_id idx) const { return along_.has(g_.ordinal(idx)) || is_of_results(idx); }
 
  private:
   // Elements of rows, one number of each, or the same for all.
@@ -76,20 +76,21 @@ class short_rows {
   // Sizes are compared last.
   bool may_be_short() const {
     const bool unrolls = joined_ && !positions_ && !unrolled_ && !along_.meets(set_of(g_, indices_));
-    if (unrolls && !is_across(indices_.back())) return false;
+    if (unrolls && !is_of_results(indices_.back())) return false;
     bool all = std::ranges::all_of(reductions_in(g_, value_), [&](node_id n) {
       return along_.has(g_.ordinal(g_.arg(n, 2))) && is_closed(g_, g_.arg(n, 2));
     });
-    // Loops around read other rows, not the same ones once more; but the results of a row are short as well.
+    // Loops around read other rows, not the same ones once more, but for the few results of each row.
     for (const node_id idx : indices_) {
       if (idx == rows_) continue;
-      const bool again = apart_.has(g_.ordinal(idx));
-      all = all && (along_.has(g_.ordinal(idx)) || (again && idx == indices_.back()) ? is_closed(g_, idx) : !again);
+      const bool inner = along_.has(g_.ordinal(idx)) || is_of_results(idx);
+      all = all && (inner ? is_closed(g_, idx) : !apart_.has(g_.ordinal(idx)));
     }
     return all;
   }
-  bool is_across(node_id idx) const {
-    return idx == indices_.back() && apart_.has(g_.ordinal(idx)) && !along_.has(g_.ordinal(idx));
+  // The results of a row, as those of a product have them: they lie beside each other.
+  bool is_of_results(node_id idx) const {
+    return idx == indices_.back() && idx != rows_ && apart_.has(g_.ordinal(idx)) && !along_.has(g_.ordinal(idx));
   }
   bool are_loops_short() {
     if (functions_ && (has_functions_of_elements() || !along_.meets(set_of(g_, indices_))))
@@ -106,11 +107,9 @@ class short_rows {
     });
     for (const node_id idx : indices_) {
       if (idx == rows_) continue;
-      if (along_.has(g_.ordinal(idx))) is_short(idx);
-      if (!is_across(idx)) continue;
-      is_short(idx);
-      sizes.push_back({tuning::products::least_packed_lanes - 1, known_.trips(idx)});
-      along_.insert(g_.ordinal(idx));
+      const bool of_results = is_of_results(idx);
+      if (along_.has(g_.ordinal(idx)) || of_results) is_short(idx);
+      if (of_results) sizes.push_back({tuning::products::least_packed_lanes - 1, known_.trips(idx)});
     }
     return all_of(sizes);
   }
@@ -168,7 +167,7 @@ bool schedule_short_rows(graph& g, const facts& known, stage& s) {
   s.loops.clear();
   std::vector<node_id> inner;
   for (const node_id idx : s.indices)
-    if (idx != rows) (found.along().has(g.ordinal(idx)) ? inner : s.loops).push_back(idx);
+    if (idx != rows) (found.is_inner(idx) ? inner : s.loops).push_back(idx);
   s.loops.push_back(rows);
   s.loops.insert(s.loops.end(), inner.begin(), inner.end());
   return true;

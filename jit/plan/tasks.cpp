@@ -117,9 +117,9 @@ node_id size_of_runs(graph& g, const stage& s, node_id chunk) {
   return make(g, op::mul, chunks, chunk);
 }
 
-// Blocks of rows that serve several results of a loop, as those of a product do: once a block is at hand, all of them
-// are folded. no_node: none, or too few.
-node_id block_of_product(graph& g, const facts& known, const stage& s, std::span<const node_id> loops) {
+// Blocks of rows that serve several iterations of a loop, as those of a product do: once a block is at hand, all of
+// them fold it. no_node: none, or too few.
+node_id block_for_all(graph& g, const facts& known, const stage& s, std::span<const node_id> loops) {
   if (known.for_groups() || s.rows.whole == no_node || std::ranges::find(loops, s.rows.block) == loops.end())
     return no_node;
   index_set walked;
@@ -147,7 +147,7 @@ void share_map(graph& g, const facts& known, stage& s) {
   // Not those within the lanes.
   std::vector<node_id> loops(s.loops.begin(), std::ranges::find(s.loops, s.vector));
   std::erase_if(loops, is_open);
-  s.parallel = block_of_product(g, known, s, loops);
+  s.parallel = block_for_all(g, known, s, loops);
   if (s.parallel == no_node) s.parallel = loop_of_tasks(known, loops, known.enough_tasks());
   if (s.vector != no_node && !is_open(s.vector) && (s.parallel == no_node || may_share_lanes(g, known, s)))
     s.parallel = s.vector;

@@ -170,6 +170,19 @@ TEST(classes, one_set_of_bits_by_any_policy) {
   expect_same_bits(below, spread);
 }
 
+// Of a dense layer's gradients: rows are wider than those that usually stand for their class.
+TEST(classes, wider_rows_than_usual) {
+  constexpr auto layer = define<"layer">(t, m) = tanh(sum(f, x(t, f) * v(m, f)));
+  constexpr auto energy = define<"energy">() = sum(over(t, m), layer(t, m) * layer(t, m));
+  constexpr options by_classes{.shapes = shape_policy::classes}, exact{.shapes = shape_policy::exact};
+  for (const std::int64_t columns : {64, 65, 70, 96, 97, 129}) {
+    const auto a = rows_of(16, columns), weights = rows_of(3, columns);
+    const auto [e, da, dw] = compile(by_classes, energy, grad(energy, x), grad(energy, v))(x = a, v = weights);
+    const auto [e1, da1, dw1] = compile(exact, energy, grad(energy, x), grad(energy, v))(x = a, v = weights);
+    EXPECT_TRUE(is_near(e, e1, 1) && is_near(da, da1, 16 * columns) && is_near(dw, dw1, 3 * columns)) << columns;
+  }
+}
+
 // Loops over quotients by an extent, of which the first call says little.
 TEST(classes, divided_places_of_any_size) {
   constexpr auto row = define<"row">(j.in(0_c, extent(x, dim<0>) * extent(v, dim<0>))) =

@@ -163,7 +163,7 @@ class pairing {
     if (others.size() > 1) return false;
     if (others.empty()) return true;
     const node_id e = others.front();
-    if (known_.trips(e) <= few_of(g_.type(n)))
+    if (known_.trips(e).is_at_most(few_of(g_.type(n))))
       f_.few = e;
     else
       f_.lane = e;

@@ -64,7 +64,7 @@ bool reads_own_row(graph& g, const stage& s, const stage& writer) {
 }
 
 bool has_one_panel(const facts& known, const stage& s) {
-  return s.pairs().lane == no_node || known.trips(s.pairs().lane) <= tuning::pair_tiles::columns;
+  return s.pairs().lane == no_node || known.trips(s.pairs().lane).is_at_most(tuning::pair_tiles::columns);
 }
 
 bool have_one_tile(graph& g, const stage& a, const stage& b) {
