@@ -38,7 +38,8 @@ struct facts::of_class {
 };
 
 const facts& facts::bits() const {
-  if (call_.gpu) return *this;
+  // A GPU's exact plans are those of a call, and strict ones have its bits.
+  if (call_.gpu || call_.overrides.determinism == determinism::strict) return *this;
   if (bits_ == nullptr) {
     const auto differs = [](const amount& n) { return !n.is_of_class() && n.usual() != n.estimate(); };
     const bool any = std::ranges::any_of(

@@ -49,13 +49,14 @@ class short_rows {
   }
   bool is_met(node_id load) {
     if (!uses(g_, load, rows_)) return true;
-    if (row(g_.type(load)).bytes < 4 || !unit_strides{known_}(g_.arg(load, 0)) || !is_inside(g_, load)) return false;
+    if (!unit_strides{known_}(g_.arg(load, 0)) || !is_inside(g_, load)) return false;
     const int last = g_[load].count - 1;
     for (int d = 1; d < last; ++d)
       if (!moves_evenly(g_.arg(load, d))) return false;
     const node_id at = g_.arg(load, last);
     const std::vector<node_id> others = indices_of(g_, g_.free[at].without(set_of(g_, {rows_})));
     if (others.empty()) return !uses(g_, at, rows_) || split_affine(g_, at, rows_).slope == 1;
+    if (row(g_.type(load)).bytes < 4) return false;  // no register of such columns is transposed
     const line l = split_affine(g_, at, others.front());
     if (others.size() > 1 || !l.affine || l.slope != 1 || !moves_evenly(at)) return false;
     apart_ |= set_of(g_, indices_).without(g_.free[load]);

@@ -9,6 +9,7 @@
 #include <sheaf/dsl/graph/pack.hpp>
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
+#include <sheaf/jit/shapes/usual_extents.hpp>
 
 #include "emulator.hpp"
 
@@ -81,6 +82,16 @@ bool emulated_machine::run(const std::vector<std::int32_t>& words, const sheaf_t
     call.inputs.push_back(
         {{tensors[i].extents, tensors[i].extents + rank}, rank == 0 || tensors[i].strides[rank - 1] == 1});
     k.second.insert(k.second.end(), tensors[i].extents, tensors[i].extents + rank);
+  }
+  shapes::decisions exact(true);
+  if (!gpu) {  // with what stands for the class, as native.cpp has it
+    std::vector<std::int64_t> all;
+    for (int i = 0; i < g.inputs.size(); ++i)
+      all.insert(all.end(), tensors[i].extents, tensors[i].extents + g.inputs[i].rank);
+    const std::vector<shapes::amount> list = shapes::amounts_of(g, all, exact);
+    auto next = list.begin();
+    for (plan::tensor_facts& in : call.inputs)
+      for (shapes::amount& n : in.extents) n = *next++;
   }
   auto& found = all_[k];
   if (!found) {

@@ -277,7 +277,8 @@ TEST(classes, few_kernels_where_sizes_change) {
     of_slices.prepare(x = like(rows, 16), cut = like(slices, 2));
   });
   const auto of_segments = compile(spread, grad(spread, scores));
-  expect_few(of_segments, 9, 16, [&](std::int64_t rows, std::int64_t segments) {
+  // 16 before plans for a call asked what class it is of, which their bits follow; the kernels are as few.
+  expect_few(of_segments, 9, 20, [&](std::int64_t rows, std::int64_t segments) {
     of_segments.prepare(scores = like(rows), part = like(segments + 1));
   });
 }
