@@ -37,10 +37,6 @@ bool ends_unseen(const function_emitter& f, ir::value scan) {
   return begins_here && uses == 1 && !f.backward;
 }
 
-}  // namespace
-
-namespace {
-
 // Of states, in order: what comes earlier in memory stands first.
 void emit_scan_state(function_emitter& f, ir::value id) {
   const ir::instruction& i = f.instruction(id);

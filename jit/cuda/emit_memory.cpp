@@ -106,29 +106,30 @@ const char* scanned(const function_emitter& f) {
 bool in_words(const function_emitter& f, const register_rows::row& row) {
   return row.narrow > 0 && row.bytes(f.place.group) == row.narrow;
 }
-// The elements of a row of words that the iteration has, as they were loaded.
-void read_words(function_emitter& f, ir::value id, int r) {
+// Declares a value, and the elements that it is converted from; what follows up to f.close() fills both.
+void open_elements(function_emitter& f, ir::value id) {
   const ir::instruction& i = f.instruction(id);
-  const ir::buffer& b = f.buffer(i.target);
   const int n = f.held(f.lanes);
   f.line(cat(held_type(i.type), " v", id, "[", n, "];"));
   f.open("");
-  f.line(cat(stored_type(b.type), " x[", n, "];"));
+  f.line(cat(stored_type(f.buffer(i.target).type), " x[", n, "];"));
+}
+// The elements of a row of words that the iteration has, as they were loaded.
+void read_words(function_emitter& f, ir::value id, int r) {
+  open_elements(f, id);
   const register_rows::row& row = f.place.rows.rows[static_cast<std::size_t>(r)];
   const bool is_long = row.elements / f.place.group >= tuning::register_rows::converted_anew;
   f.line(cat(is_long ? "read_words(x, &r" : "memcpy(x, &r", r, "[c", f.vector_loop, "_short / ", f.place.group, " * ",
              row.narrow, is_long ? " / 4]);" : " / 4], sizeof x);"));
-  f.each(f.lanes, cat(f.ref(id), " = ", from_memory(b.type, n > 1 ? "x[k]" : "x[0]"), ";"));
+  const element type = f.buffer(f.instruction(id).target).type;
+  f.each(f.lanes, cat(f.ref(id), " = ", from_memory(type, f.held(f.lanes) > 1 ? "x[k]" : "x[0]"), ";"));
   f.close();
 }
 
 void load_runs(function_emitter& f, ir::value id, const std::string& pointer) {
   const ir::instruction& i = f.instruction(id);
   const ir::buffer& b = f.buffer(i.target);
-  const int n = f.held(f.lanes);
-  f.line(cat(held_type(i.type), " v", id, "[", n, "];"));
-  f.open("");
-  f.line(cat(stored_type(b.type), " x[", n, "];"));
+  open_elements(f, id);
   if (f.by_thread(i.target))
     f.line(cat("load_own<T>(x, ", pointer, ");"));
   else if (f.at_place[static_cast<std::size_t>(id)])

@@ -153,7 +153,7 @@ bool has_cache_tile(graph& g, const facts& known, const stage& s) {
 
 namespace {
 
-// Of fewer results than a register holds, a short walk alone costs less than its terms folded between lanes.
+// Results that fill a register are worth it for any walk. Of fewer, a long one costs less with lanes of its own.
 bool is_worth_packing(const graph& g, const facts& known, const cache_tile_form& c, const amount& lanes) {
   using namespace tuning::products;
   const shapes::at_least rows{known.trips(c.rows), least_packed_rows};

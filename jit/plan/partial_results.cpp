@@ -79,6 +79,18 @@ row_blocks blocks_of(graph& g, node_id n, node_id cut, std::int64_t block) {
   return {cut, part, p, block};
 }
 
+bool serves_several(const graph& g, const facts& known, const stage& s, std::span<const node_id> loops) {
+  if (known.for_groups() || s.rows.whole == no_node || std::ranges::find(loops, s.rows.block) == loops.end())
+    return false;
+  index_set walked;
+  for (const node_id n : reductions_in(g, s.body)) walked |= set_of(g, bound_indices(g, n));
+  return any_node(g, s.body, [&](node_id n) {
+    return g.kind(n) == op::load && g.free[n].meets(walked) && std::ranges::any_of(loops, [&](node_id idx) {
+      return idx != s.rows.block && !uses(g, n, idx);
+    });
+  });
+}
+
 partial_results::partial_results(const context& c, node_id n, const stage& s)
     : c_(c), g_(c.g), known_(c.known), n_(n), s_(s), bound_(bound_indices(c.g, n)) {}
 

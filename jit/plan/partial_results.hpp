@@ -11,6 +11,10 @@ bool is_long(const context& c, node_id n, std::span<const shapes::at_least> and_
 // Blocks of so many iterations of a bound index of n, and an index over those of one.
 row_blocks blocks_of(graph& g, node_id n, node_id cut, std::int64_t block);
 
+// Of a processor's stage of partial results: does a block of rows serve several iterations of a loop, as those of a
+// product do? Once it is at hand, all of them fold it.
+bool serves_several(const graph& g, const facts& known, const stage& s, std::span<const node_id> loops);
+
 class partial_results {
  protected:
   partial_results(const context& c, node_id n, const stage& s);

@@ -6,6 +6,7 @@
 #include <sheaf/jit/plan/algorithms/range_scatter/ragged.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/algorithms/stencil/small_windows.hpp>
+#include <sheaf/jit/plan/partial_results.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
@@ -117,21 +118,6 @@ node_id size_of_runs(graph& g, const stage& s, node_id chunk) {
   return make(g, op::mul, chunks, chunk);
 }
 
-// Blocks of rows that serve several iterations of a loop, as those of a product do: once a block is at hand, all of
-// them fold it. no_node: none, or too few.
-node_id block_for_all(graph& g, const facts& known, const stage& s, std::span<const node_id> loops) {
-  if (known.for_groups() || s.rows.whole == no_node || std::ranges::find(loops, s.rows.block) == loops.end())
-    return no_node;
-  index_set walked;
-  for (const node_id n : reductions_in(g, s.body)) walked |= set_of(g, bound_indices(g, n));
-  const bool again = any_node(g, s.body, [&](node_id n) {
-    return g.kind(n) == op::load && g.free[n].meets(walked) && std::ranges::any_of(loops, [&](node_id idx) {
-      return idx != s.rows.block && !uses(g, n, idx);
-    });
-  });
-  return again && known.trips(s.rows.block) >= known.enough_tasks() ? s.rows.block : no_node;
-}
-
 // A loop that depends on no other; else the lanes, in chunks.
 void share_map(graph& g, const facts& known, stage& s) {
   if (known.for_groups() && s.loop_within) {  // iterations of a thread
@@ -147,8 +133,8 @@ void share_map(graph& g, const facts& known, stage& s) {
   // Not those within the lanes.
   std::vector<node_id> loops(s.loops.begin(), std::ranges::find(s.loops, s.vector));
   std::erase_if(loops, is_open);
-  s.parallel = block_for_all(g, known, s, loops);
-  if (s.parallel == no_node) s.parallel = loop_of_tasks(known, loops, known.enough_tasks());
+  const bool by_block = serves_several(g, known, s, loops) && known.trips(s.rows.block) >= known.enough_tasks();
+  s.parallel = by_block ? s.rows.block : loop_of_tasks(known, loops, known.enough_tasks());
   if (s.vector != no_node && !is_open(s.vector) && (s.parallel == no_node || may_share_lanes(g, known, s)))
     s.parallel = s.vector;
   if (s.parallel == no_node) return;
@@ -196,8 +182,7 @@ void share_scatter(graph& g, const facts& known, stage& s) {
   // Each task asks every update. Of single numbers that takes longer than to add them: then one task has all rows.
   const bool numbers = s.how == way::scatter && s.vector == no_node && !known.for_groups();
   const index_set updates = set_of(g, bound_indices(g, s.body));
-  const bool asks_much =
-      numbers && known.trips(updates) * tuning::schedule::rows_for_an_update > known.trips(s.owned);
+  const bool asks_much = numbers && known.trips(updates) * tuning::schedule::rows_for_an_update > known.trips(s.owned);
   const double tasks = asks_much ? 1 : known.call().gpu ? 2 * known.enough_tasks() : sizes::that_ask_all;
   // What a processor's task takes follows from a call's rows: no number of them is for some extents alone.
   if (!known.call().gpu) {
