@@ -1,5 +1,6 @@
 // Expressions: where a node is emitted, and how loads meet lanes.
 #include <sheaf/jit/plan/bounds.hpp>
+#include <sheaf/jit/plan/known_conditions.hpp>
 #include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/jit/lower/digits.hpp>
 #include <sheaf/jit/lower/lowering.hpp>
@@ -171,12 +172,12 @@ ir::access kernel_lowering::subscripts_of(std::int32_t buffer_id, const std::vec
 
 // A condition without what holds anyway.
 node_id kernel_lowering::not_assumed(node_id condition) {
-  if (assumed.empty()) return condition;
+  if (is_true(g, condition)) return condition;
   flat<node_id> list;
   deltas::conjuncts(g, condition, list);
   node_id left = truth(g, true);
   for (const node_id c : list)
-    if (!assumed.contains(c)) left = conjunction(g, left, c);
+    if (!assumed.contains(c) && !plan::ends_within(known, c)) left = conjunction(g, left, c);
   return left;
 }
 

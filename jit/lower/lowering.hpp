@@ -286,6 +286,8 @@ class kernel_lowering {
   std::int32_t panel(const char* name, element type, std::int64_t elements);
   ir::value place_in_panel(scope& loop, const range& part, int lanes);
   struct walked_block;
+  void walk_block(const walked_block& w, scope& at, const char* suffix,
+                  const std::function<void(scope&, ir::value)>& body);
   void pack(const walked_block& w, scope& at);
   void rows_of_block(const walked_block& w, const range& rows, scope& at);
   void cache_tiled(const plan::kernel_plan& k, const range& rows, scope& task);

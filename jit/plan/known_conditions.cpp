@@ -5,10 +5,33 @@
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/bounds.hpp>
+#include <sheaf/jit/plan/proving.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
 namespace sheaf::inline v0_1::plan {
+
+namespace {
+
+// Is what an index ends at no more in the call at hand?
+bool ends_by(const facts& known, node_id end, const amount& size) {
+  const graph& g = known.g();
+  if (g.kind(end) == op::minimum) return ends_by(known, g.arg(end, 0), size) || ends_by(known, g.arg(end, 1), size);
+  if (g.kind(end) != op::extent && g.kind(end) != op::constant) return false;
+  const auto most = known.value(end);
+  return most && most->certain() <= size;
+}
+
+}  // namespace
+
+bool ends_within(const facts& known, node_id condition) {
+  const graph& g = known.g();
+  if (g.kind(condition) != op::less || known.irregular()) return false;
+  const node_id i = g.arg(condition, 0), extent = g.arg(condition, 1);
+  if (g.kind(i) != op::index || is_unbound(g, i) || g.kind(extent) != op::extent) return false;
+  const auto size = known.value(extent);
+  return size && size->may_be_fixed() && ends_by(known, g.arg(i, 1), *size);
+}
 
 namespace {
 
@@ -27,7 +50,8 @@ bool is_at_most(graph& g, node_id n, node_id a, node_id b) {
 }
 
 // What a comparison, an extremum, or a place in a period is worth; n itself where that is not known.
-node_id outcome(graph& g, node_id n) {
+node_id outcome(graph& g, const facts& of, node_id n) {
+  if (ends_within(of, n)) return truth(g, true);
   const node_id a = g.arg(n, 0), b = g.arg(n, 1);
   const op kind = g.kind(n);
   if (kind == op::remainder || kind == op::quotient) {
@@ -108,8 +132,29 @@ static bool take_asked_conditions(const context& c, stage& s) {
   return true;
 }
 
+// Loads that are inside by the ranges of their indices and the extents of the call at hand.
+static bool take_inside_loads(const context& c, stage& s) {
+  graph& g = c.g;
+  std::vector<node_id> inside;
+  for (const node_id n : loads_in(g, s.body)) {
+    flat<node_id> list;
+    if (!is_proven(g, n)) deltas::conjuncts(g, inside_condition(g, n), list);
+    bool all = list.size() > 0, some = false;
+    for (const node_id e : list) {
+      const bool ends = ends_within(c.known, e);
+      all = all && (ends || is_true(g, e)), some = some || ends;
+      if (!all) break;
+    }
+    if (all && some) inside.push_back(n);
+  }
+  if (inside.empty()) return false;
+  s.body = proving(g, inside, proving::in::itself)(s.body);
+  return true;
+}
+
 bool take_known_conditions(const context& c, stage& s) {
   graph& g = c.g;
+  if (take_inside_loads(c, s)) return true;
   std::vector<node_id> asked;
   for_each_node(g, s.body, [&](node_id n) {
     const op kind = g.kind(n);
@@ -123,7 +168,7 @@ bool take_known_conditions(const context& c, stage& s) {
   replacement all(g, proofs::kept);
   all.keep_indices(s.body);
   for (const node_id n : asked)
-    if (const node_id known = outcome(g, n); known != n) all.add(n, known);
+    if (const node_id known = outcome(g, c.known, n); known != n) all.add(n, known);
   const node_id before = std::exchange(s.body, all(s.body));
   return s.body != before;
 }

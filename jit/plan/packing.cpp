@@ -57,15 +57,25 @@ std::vector<node_id> shared_of(const graph& g, node_id reduce, node_id rows, nod
 
 namespace {
 
-// Do a batch and a walk meet in one subscript, as the points of a kernel and the places of an image do?
-bool slides(const graph& g, node_id reduce, const std::vector<node_id>& batch) {
-  const index_set all = set_of(g, batch), bound = set_of(g, bound_indices(g, reduce));
-  return any_node(g, g.arg(reduce, 0), [&](node_id n) {
+// Is a range made of extents, and of what is one number within a batch?
+bool is_closed_within(const graph& g, node_id walk, const index_set& batch) {
+  const auto closed = [&](node_id end) { return g.free[end].within(batch) && is_formula(g, end); };
+  return closed(g.arg(walk, 0)) && closed(g.arg(walk, 1));
+}
+
+// Do a batch and a walk meet in one subscript of what is packed, as the points of a kernel and the places of an image
+// do? Then most of it would be packed again for the next point.
+bool slides(const graph& g, const cache_tile_form& c) {
+  const index_set all = set_of(g, c.batch), bound = set_of(g, bound_indices(g, c.reduce));
+  const auto meet = [&](node_id n) {
     if (g.kind(n) != op::load) return false;
-    for (int d = 1; d < g[n].count; ++d)
-      if (g.free[g.arg(n, d)].meets(all) && g.free[g.arg(n, d)].meets(bound)) return true;
+    for (int d = 1; d < g[n].count; ++d) {
+      const node_id at = g.arg(n, d);  // an index has its range's, too
+      if (g.kind(at) != op::index && g.free[at].meets(all) && g.free[at].meets(bound)) return true;
+    }
     return false;
-  });
+  };
+  return std::ranges::any_of(c.packed, [&](node_id e) { return any_node(g, e, meet); });
 }
 
 }  // namespace
@@ -76,18 +86,17 @@ cache_tile_form packed_form(const graph& g, const stage& s, node_id rows, node_i
   cache_tile_form c{.rows = rows, .reduce = reductions.front()};
   if (g[c.reduce].count < 3 || !goes_on(g, c.reduce) || !is_true(g, g.arg(c.reduce, 1))) return {};
   const std::vector<node_id> walks = loops_of(g, c.reduce, no_node);
-  for (const node_id walk : walks)
-    if (!has_closed_ranges(g, walk) || uses(g, walk, rows) || uses(g, walk, lane)) return {};
   c.walk = walks.back();
   c.block = block;
   for (const node_id idx : s.indices)
     if (idx != rows && idx != lane) c.batch.push_back(idx);
+  for (const node_id walk : walks)
+    if (!is_closed_within(g, walk, set_of(g, c.batch))) return {};
   const bool closed = std::ranges::all_of(s.indices, [&](node_id idx) { return is_closed(g, idx); });
   const bool several = !c.batch.empty() || walks.size() > 1;
   if (several && (!closed || s.order.index != no_node)) return {};
-  if (walks.size() > 1 && slides(g, c.reduce, c.batch)) return {};
   find_shared(g, g.arg(c.reduce, 0), {rows, lane, c.walk, is_term_by_term(g, c.reduce)}, c.packed);
-  return c.packed.empty() ? cache_tile_form{} : c;
+  return c.packed.empty() || (walks.size() > 1 && slides(g, c)) ? cache_tile_form{} : c;
 }
 
 cache_tile_form packed_form(const graph& g, const facts& known, const stage& s, node_id lane) {

@@ -38,10 +38,11 @@ int lanes_of_rows(const graph& g, const facts& known, const stage& s) {
   return lanes;
 }
 
-// Of lanes that are results each has its own order of additions: there are as many as the call has use for.
-void drop_idle_lanes(const facts& known, stage& s) {
+// Of lanes that are results each has its own order of additions: there are as many as the call has use for, but of a
+// register as many as it has.
+void drop_idle_lanes(const facts& known, stage& s, int least) {
   if (known.call().overrides.lanes != 0 || &known == &known.bits()) return;
-  while (s.lanes > numerics::lanes::least && s.lanes / 2 >= known.trips(s.vector)) s.lanes /= 2;
+  while (s.lanes > least && s.lanes / 2 >= known.trips(s.vector)) s.lanes /= 2;
 }
 
 // Non-temporal stores that come in long runs keep loads waiting: a copy that alternates both is a tenth
@@ -73,7 +74,7 @@ void schedule_scatter(graph& g, const facts& known, stage& s) {
     s.vector = last;
     const int most = known.for_groups() ? group_scatter_lanes : scatter_lanes;
     s.lanes = std::min(most, lanes_for(g, known, s.body, last, false));
-    drop_idle_lanes(known, s);
+    drop_idle_lanes(known, s, numerics::lanes::least);  // which are stored, and loaded again soon
   }
   if (s.inverse.array == no_node && s.slices.array != no_node && s.vector != no_node)
     s.lanes = lanes_of_rows(g, known, s);
@@ -241,7 +242,7 @@ void schedule_map(graph& g, const facts& known, stage& s, const amount& stored) 
     const bool inside = reduces_for(g, s.body, s.vector);
     s.lanes = lanes_for(g, known, s.body, s.vector, inside, !inside && s.indices.size() == 1);
     if (packed != no_node && known.call().overrides.lanes == 0) s.lanes = std::min(s.lanes, tuning::rows::lanes);
-    if (inside) drop_idle_lanes(known, s);
+    if (inside) drop_idle_lanes(known, s, numerics::lanes::of_short_rows);
     else s.lanes = lanes_of_large(g, known, s);
     // Its reductions run one after the other, and bounds are read once a slice.
     const int row_of_lanes = row_bytes / std::max(4, row(g.type(s.define)).bytes);

@@ -146,8 +146,9 @@ void share_map(graph& g, const facts& known, stage& s) {
   const bool follows = !known.for_groups() && each.open.is(1) && !is_constant(g, chunk);
   if (!follows) {
     const amount all = max(1, known.value(each.closed).value_or(1) * each.open);
+    const std::int64_t by = known.call().gpu ? 2 : sizes::step;
     while (static_cast<double>(s.task.chunk) * all < known.elements(sizes::elements) && may_double(known, s))
-      s.task.chunk *= 2;
+      s.task.chunk *= by;
     chunk = integer(g, s.task.chunk);
   }
   const bool in_runs = s.loops.size() > 1 && s.loops.back() == s.vector && !s.short_rows;

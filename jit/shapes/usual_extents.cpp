@@ -14,10 +14,37 @@ namespace classes = numerics::classes;
 
 // Lanes go along what lies closest in tables of numbers; else in lists of numbers; the others are rows, or data.
 enum rank : int { unread, data, row, list, along };
-rank rank_of(const input_row& in, int dimension) {
+rank rank_of(const input_row& in, int dimension, bool is_value) {
   const bool last = dimension + 1 == in.rank;
-  if (!is_floating(in.type)) return data;
+  if (!is_value) return data;
   return !last ? row : in.rank > 1 ? along : list;
+}
+
+// By the graph's inputs: do results follow from its numbers, where integers may also name places, limits and groups?
+std::vector<bool> inputs_of_values(const graph& g) {
+  std::vector<bool> list, seen(static_cast<std::size_t>(g.size()), false);
+  for (int i = 0; i < g.inputs.size(); ++i) list.push_back(is_floating(g.inputs[i].type));
+  std::vector<node_id> open(g.outputs.begin(), g.outputs.end());
+  const auto next = [&](node_id n, int first, int end) {
+    for (int k = first; k < end; ++k) open.push_back(g.arg(n, k));
+  };
+  while (!open.empty()) {
+    const node_id n = open.back();
+    open.pop_back();
+    if (n == no_node || seen[static_cast<std::size_t>(n)]) continue;
+    seen[static_cast<std::size_t>(n)] = true;
+    switch (g.kind(n)) {
+      case op::input: list[static_cast<std::size_t>(g[n].attribute)] = true; break;
+      case op::index:
+      case op::extent: break;
+      case op::load:
+      case op::define:
+      case op::reduce: next(n, 0, 1); break;
+      case op::select: next(n, 1, 3); break;
+      default: next(n, 0, g[n].count);
+    }
+  }
+  return list;
 }
 
 std::vector<amount> exactly(std::span<const std::int64_t> extents, decisions& record) {
@@ -64,11 +91,14 @@ usual_extents::usual_extents(const graph& g, covering by)
   const joined_extents same(g, ties::related);
   const auto size_at = [&](std::size_t place) { return static_cast<std::size_t>(same.of(static_cast<int>(place))); };
   std::vector<int> ranks(roles_.size(), unread);
+  const std::vector<bool> values = inputs_of_values(g);
   for (int i = 0; i < g.inputs.size(); ++i)
     for (int d = 0; d < g.inputs[i].rank; ++d) {
       const auto place = static_cast<std::size_t>(g.inputs[i].first_extent + d);
       const std::size_t size = size_at(place);
-      if (same.is_read(static_cast<int>(size))) ranks[size] = std::max<int>(ranks[size], rank_of(g.inputs[i], d));
+      const bool is_value = values[static_cast<std::size_t>(i)];
+      if (same.is_read(static_cast<int>(size)))
+        ranks[size] = std::max<int>(ranks[size], rank_of(g.inputs[i], d, is_value));
     }
   for (std::size_t k = 0; k < roles_.size(); ++k) stated_[k] = same.stated(static_cast<int>(k));
   const std::vector<std::int64_t> window = windows(same);
@@ -108,6 +138,11 @@ int end_of(const graph& g, node_id idx) {
   return g.inputs[static_cast<int>(g[g.arg(high, 0)].attribute)].first_extent + static_cast<int>(g[high].attribute);
 }
 
+// Does an index walk a stated number of places, more than a window has?
+bool is_long(const graph& g, node_id idx) {
+  return g.kind(g.arg(idx, 1)) == op::constant && g[g.arg(idx, 1)].attribute > classes::few;
+}
+
 // Is an end made of that extent, and of numbers?
 bool follows(const graph& g, node_id end, const joined_extents& same, int size) {
   if (g.kind(end) == op::extent)
@@ -137,7 +172,7 @@ std::vector<std::int64_t> usual_extents::windows(const joined_extents& same) con
       if (g_.kind(idx) != op::index || g_.kind(other) != op::index || end_of(g_, idx) < 0) continue;
       const int own = same.of(end_of(g_, idx));
       std::int64_t& of_own = places[static_cast<std::size_t>(own)];
-      if (own != size && follows(g_, g_.arg(other, 1), same, size)) of_own = std::max(of_own, usual_window);
+      if (own != size && (is_long(g_, other) || follows(g_, g_.arg(other, 1), same, size))) of_own = std::max(of_own, usual_window);
     }
   };
   for_read([&](node_id n) {

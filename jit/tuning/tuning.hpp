@@ -23,6 +23,7 @@ inline constexpr double parted_from = 1 << 16; // elements; estimate: fewer have
 inline constexpr std::int64_t forced_parts = 3;  // parts; limit: of tests, that no extent is a multiple of
 inline constexpr double gpu_tasks = 256;       // factor; estimate: tasks that keep a GPU busy, for one of a few cores
 inline constexpr double gpu_elements = 1. / 8; // factor; estimate: elements of a GPU's task, for one of a core's
+inline constexpr std::int64_t step = 8;        // factor; estimate: by which tasks of ragged rows get longer
 inline constexpr double lanes = 64;            // vectors; estimate: fewer of a loop are not shared if that repeats sums
 inline constexpr double most_nested = 256;     // iterations; estimate: of one reduction that a task's work counts
 inline constexpr std::int64_t run_bytes = 64 << 10;  // bytes; bench_survey: of memory that tasks of lanes walk in order

@@ -146,6 +146,15 @@ TEST(rules, of_products_beside_others) {
   expect_without_rules("factors of products", detail::build_graph<decltype(factors)>(), give);
 }
 
+TEST(rules, of_products_of_halves) {
+  constexpr auto a = tensor<"a", bfloat16, 2>;
+  constexpr auto b = tensor<"b", bfloat16, 2>;
+  constexpr auto product = define<"product">(t, i) = sum(s, a(t, s) * b(s, i));
+  expect_without_rules("products of halves", detail::build_graph<decltype(product)>(), [](trial& to) {
+    to.random("a", {40, 34}).random("b", {34, 66});
+  });
+}
+
 // A table of each row's own, by data.
 TEST(rules, of_rows_that_data_chooses) {
   constexpr auto ids = tensor<"ids", std::int64_t, 1>;

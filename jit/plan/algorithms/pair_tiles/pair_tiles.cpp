@@ -8,6 +8,7 @@
 #include <sheaf/jit/plan/algorithms/pair_tiles/powers.hpp>
 #include <sheaf/jit/plan/compared.hpp>
 #include <sheaf/jit/plan/cost.hpp>
+#include <sheaf/jit/plan/halves.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/packing.hpp>
 #include <sheaf/jit/plan/products.hpp>
@@ -69,6 +70,8 @@ class pairing {
     const bool ties = (is_extremum(g_, n) || joins_positions(g_, n)) && compares_numbers(g_);
     in_ranges_ = walks_ranges_of_pairs(g_, known_, n);
     all = with_inlined(g_, all, [&](node_id d) { return (!ties && is_recomputed(d)) || !has_stage(d); });
+    all = with_terms_in_f32(g_, all);
+    if (all == no_node) return no_node;
     for (const bool of_rows : {true, false})
       if (const node_id whole = with_outer_condition(g_, all, of_rows); is_form(whole)) return whole;
     return no_node;
