@@ -19,12 +19,14 @@ using plan::stage;
 
 struct folded;
 struct list_to_sort;
+class cache_tiling;
 class pair_tiling;
 class group_tiling;
 class sliding_fold;
 class open_loops;
 
 class kernel_lowering {
+  friend class cache_tiling;
   friend class pair_tiling;
   friend class group_tiling;
 
@@ -284,12 +286,6 @@ class kernel_lowering {
   void tasks_of_tiles(const plan::kernel_plan& k, scope& top);
   ir::value bind_batch(std::span<const node_id> batch, std::span<const ir::value> sizes, scope& task);
   std::int32_t panel(const char* name, element type, std::int64_t elements);
-  ir::value place_in_panel(scope& loop, const range& part, int lanes);
-  struct walked_block;
-  void walk_block(const walked_block& w, scope& at, const char* suffix,
-                  const std::function<void(scope&, ir::value)>& body);
-  void pack(const walked_block& w, scope& at);
-  void rows_of_block(const walked_block& w, const range& rows, scope& at);
   void cache_tiled(const plan::kernel_plan& k, const range& rows, scope& task);
   void group_tiled(const plan::kernel_plan& k, scope& top);
   ir::loop_kind kind_of_tasks(const plan::kernel_plan& k) const;

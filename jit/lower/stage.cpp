@@ -169,9 +169,13 @@ ir::value kernel_lowering::bind_batch(std::span<const node_id> batch, std::span<
 
 // A task for each few rows, in a loop of its own, which the register tile takes several of at once.
 void kernel_lowering::tasks_of_tiles(const plan::kernel_plan& k, scope& top) {
-  const node_id low = g.arg(k.parallel, 0), high = g.arg(k.parallel, 1), when = stages.front()->when;
-  const node_id size = integer(g, k.task.rows), none = integer(g, 0);
-  node_id tasks = plan::blocks_in(g, plan::trips_of(g, k.parallel), k.task.rows);
+  node_id low = g.arg(k.parallel, 0), high = g.arg(k.parallel, 1), rows_of_all = plan::trips_of(g, k.parallel);
+  const node_id size = integer(g, k.task.rows), none = integer(g, 0), when = stages.front()->when;
+  for (const node_id idx : k.cache.inner) {
+    rows_of_all = make(g, op::mul, rows_of_all, plan::trips_of(g, idx));
+    low = none, high = rows_of_all;
+  }
+  node_id tasks = plan::blocks_in(g, rows_of_all, k.task.rows);
   std::vector<ir::value> sizes;
   if (!k.cache.batch.empty()) sizes.push_back(emit(tasks, top));
   for (const node_id idx : k.cache.batch) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <sheaf/jit/plan/closed_bounds.hpp>
+#include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/packing.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/tasks.hpp>
@@ -30,6 +32,41 @@ void take_rows(const facts& known, kernel_plan& k, node_id rows) {
   k.tile = {{rows, iterations, {}}};
 }
 
+// Does an expression name the index itself, not only in the range of another?
+bool names(const graph& g, node_id e, node_id idx) {
+  if (e == idx) return true;
+  const op kind = g.kind(e);
+  if (kind == op::index || kind == op::extent || kind == op::define || !uses(g, e, idx)) return false;
+  for (int k = kind == op::load ? 1 : 0; k < g[e].count; ++k)
+    if (names(g, g.arg(e, k), idx)) return true;
+  return false;
+}
+
+// What a batch does not change is packed once for all of it, over the places of all of its walks.
+void share_panels(graph& g, cache_tile_form& c) {
+  c.walked = loops_of(g, c.reduce, no_node);
+  c.stored = c.packed;
+  std::vector<node_id> inner;
+  for (const node_id idx : c.batch)
+    if (std::ranges::none_of(c.packed, [&](node_id n) { return names(g, n, idx); })) inner.push_back(idx);
+  if (inner.empty()) return;
+  const index_set all = set_of(g, inner);
+  std::vector<node_id> walked = c.walked;
+  replacement put(g);
+  for (node_id& walk : walked) {
+    if (!g.free[g.arg(walk, 0)].meets(all) && !g.free[g.arg(walk, 1)].meets(all)) continue;
+    const node_id low = closed_bounds_of(g, g.arg(walk, 0)).least, high = closed_bounds_of(g, g.arg(walk, 1)).most;
+    if (low == no_node || high == no_node) return;
+    const node_id whole = fresh_index(g, walk, low, high);
+    put.add(walk, whole);
+    walk = whole;
+  }
+  for (node_id& n : c.stored) n = put(without_proofs()(g, n));
+  c.walked = std::move(walked);
+  std::erase_if(c.batch, [&](node_id idx) { return std::ranges::find(inner, idx) != inner.end(); });
+  c.inner = std::move(inner);
+}
+
 void choose(graph& g, const facts& known, program_plan& plan, kernel_plan& k) {
   if (k.stages.size() != 1 || k.parallel == no_node || k.task.chunk != 0) return;
   stage& s = plan.at(k.stages.front());
@@ -44,6 +81,7 @@ void choose(graph& g, const facts& known, program_plan& plan, kernel_plan& k) {
   const double stays = std::min(tuning::products::stays, known.call().on.second_cache);
   if (!far && !packs_much(g, known, c, s.vector, stays)) return;
   if (tiled) take_rows(known, k, c.rows);
+  share_panels(g, c);
   k.cache = std::move(c);
   share_cache_tile(k, s);
 }

@@ -99,14 +99,20 @@ cache_tile_form packed_form(const graph& g, const stage& s, node_id rows, node_i
   return c.packed.empty() || (walks.size() > 1 && slides(g, c)) ? cache_tile_form{} : c;
 }
 
+// A block has the iterations of the last two of several bound indices.
+static bool has_long_blocks(const graph& g, const facts& known, const cache_tile_form& c) {
+  std::vector<node_id> walks = loops_of(g, c.reduce, no_node);
+  if (walks.size() == 1) return true;
+  walks.erase(walks.begin(), walks.end() - 2);
+  return known.trips(set_of(g, walks)) >= tuning::products::least_of_blocks;
+}
+
 cache_tile_form packed_form(const graph& g, const facts& known, const stage& s, node_id lane) {
   cache_tile_form most;
   for (const node_id rows : s.indices) {
     if (rows == lane) continue;
     cache_tile_form c = packed_form(g, s, rows, lane);
-    const bool blocks = c.rows == no_node || g[c.reduce].count == 3 ||
-                        known.trips(c.walk) >= tuning::products::least_of_blocks;
-    if (c.rows == no_node || !blocks || (most.rows != no_node && known.trips(rows) < known.trips(most.rows))) continue;
+    if (c.rows == no_node || !has_long_blocks(g, known, c) || (most.rows != no_node && known.trips(rows) < known.trips(most.rows))) continue;
     most = std::move(c);
   }
   return most;

@@ -90,6 +90,8 @@ std::string print(const graph& g, const program_plan& p) {
       text += ", cache tile " + std::to_string(k.task.rows) + " " + index_text(g, k.cache.rows) + " x " +
               std::to_string(k.cache.block) + " " + index_text(g, k.cache.walk) + ", " +
               std::to_string(k.cache.packed.size()) + " packed";
+    for (const node_id idx : k.cache.inner)
+      text += (idx == k.cache.inner.front() ? ", for all " : " and ") + index_text(g, idx);
     for (const node_id idx : k.cache.batch)
       text += (idx == k.cache.batch.front() ? ", of each " : " and ") + index_text(g, idx);
     if (k.group.rows != no_node) {

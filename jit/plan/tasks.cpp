@@ -304,6 +304,7 @@ void share_tasks(graph& g, const facts& known, stage& s) {
 
 void share_cache_tile(kernel_plan& k, stage& s) {
   s.loops = k.cache.batch;
+  s.loops.insert(s.loops.end(), k.cache.inner.begin(), k.cache.inner.end());
   s.loops.push_back(k.cache.rows);
   s.loops.push_back(s.vector);
   s.parallel = s.loops.front();
@@ -319,6 +320,7 @@ namespace {
 
 // Of a register tile over the loop that tasks share, or of a cache tile.
 std::int64_t rows_of_tile(const kernel_plan& k) {
+  if (!k.cache.inner.empty()) return tuning::cache_tile::rows_of_several;
   if (k.cache.rows != no_node) return tuning::cache_tile::rows_of_task;
   for (const tiled_loop& t : k.tile)
     if (t.index == k.parallel) return t.iterations * (t.equal.empty() ? 1 : tuning::register_tile::equal_tiles_of_task);
@@ -365,7 +367,9 @@ amount tasks_in(const facts& known, const kernel_plan& k) {
   if (k.task.second != no_node) return known.trips(k.parallel) * static_cast<double>(k.task.parts);
   amount size = static_cast<double>(std::max({k.task.chunk, k.task.rows, std::int64_t{1}}));
   if (k.task.of_extents != no_node) size = known.value(k.task.of_extents).value_or(size);
-  const amount tasks = known.trips(k.parallel) / size * known.trips(set_of(known.g(), k.cache.batch));
+  const graph& g = known.g();
+  const amount rows = known.trips(k.parallel) * known.trips(set_of(g, k.cache.inner));
+  const amount tasks = rows / size * known.trips(set_of(g, k.cache.batch));
   return k.task.most_tasks == 0 ? tasks : min(tasks, k.task.most_tasks);
 }
 

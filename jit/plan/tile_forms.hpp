@@ -24,6 +24,10 @@ struct cache_tile_form {
   std::int64_t block = 0;    // iterations of it
   std::vector<node_id> packed = {};  // what is copied for all rows
   std::vector<node_id> batch = {};   // the other indices of the results, each of which a task has one of
+  std::vector<node_id> inner = {};   // and those that nothing packed depends on: rows of a task are of all of them
+  // As blocks walk and pack, for all of `inner` at once: by the bound indices, itself or one that has its places of all
+  // of them; and by what is packed.
+  std::vector<node_id> walked = {}, stored = {};
 };
 
 // A value that a group of threads packs for a block of the walk; along_walk: its elements lie along that in memory. As
