@@ -118,6 +118,32 @@ node_id size_of_runs(graph& g, const stage& s, node_id chunk) {
   return make(g, op::mul, chunks, chunk);
 }
 
+// Of sums of products: loops over which the rows that most is read of stay the same are within the others, where what
+// else is read stays in L2. So these rows come to L1 once, not once for each iteration of such a loop.
+void order_by_rows(const facts& known, stage& s) {
+  const graph& g = known.g();
+  std::vector<node_id> loads;
+  index_set inner{};
+  inner.insert(g.ordinal(s.vector));
+  for (const node_id n : reductions_in(g, s.body)) {
+    if (!is_chain_of_terms(g, n) && g.kind(g.arg(n, 0)) != op::mul) return;
+    inner |= set_of(g, bound_indices(g, n));
+    for (const node_id e : loads_in(g, n)) loads.push_back(e);
+  }
+  node_id most = no_node;
+  const auto rows_of = [&](node_id e) { return known.trips(g.free[e].common(inner)) * row(g.type(e)).bytes; };
+  for (const node_id e : loads)
+    if (most == no_node || rows_of(e) > rows_of(most)) most = e;
+  if (most == no_node) return;
+  for (const node_id e : loads) {
+    const amount all = known.trips(g.free[e]) * row(g.type(e)).bytes;
+    if (g.arg(e, 0) != g.arg(most, 0) && all > known.call().on.second_cache / 2) return;
+  }
+  auto next = s.loops.begin();
+  for (auto at = next; at + 1 != s.loops.end(); ++at)
+    if (uses(g, most, *at)) std::rotate(next++, at, at + 1);
+}
+
 // A loop that depends on no other; else the lanes, in chunks.
 void share_map(graph& g, const facts& known, stage& s) {
   if (known.for_groups() && s.loop_within) {  // iterations of a thread
@@ -125,6 +151,7 @@ void share_map(graph& g, const facts& known, stage& s) {
     s.task.chunk = columns_of_thread(g, s);
     return;
   }
+  if (!known.for_groups() && s.vector != no_node && !s.short_rows) order_by_rows(known, s);
   const auto is_open = [&](node_id idx) {
     index_set others = g.free[idx];
     others.erase(g.ordinal(idx));
@@ -226,32 +253,6 @@ void share_window(const facts& known, stage& s) {
   // The first block of a task folds once more what is before it.
   const amount chunks = places / (4 * known.enough_tasks());
   while (s.task.chunk < 8 * block && chunks > static_cast<double>(s.task.chunk)) s.task.chunk *= 2;
-}
-
-// Of sums of products: loops over which the rows that most is read of stay the same are within the others, where what
-// else is read stays in L2. So these rows come to L1 once, not once for each iteration of such a loop.
-void order_by_rows(const facts& known, stage& s) {
-  const graph& g = known.g();
-  std::vector<node_id> loads;
-  index_set inner{};
-  inner.insert(g.ordinal(s.vector));
-  for (const node_id n : reductions_in(g, s.body)) {
-    if (!is_chain_of_terms(g, n)) return;
-    inner |= set_of(g, bound_indices(g, n));
-    for (const node_id e : loads_in(g, n)) loads.push_back(e);
-  }
-  node_id most = no_node;
-  const auto rows_of = [&](node_id e) { return known.trips(g.free[e].common(inner)) * row(g.type(e)).bytes; };
-  for (const node_id e : loads)
-    if (most == no_node || rows_of(e) > rows_of(most)) most = e;
-  if (most == no_node) return;
-  for (const node_id e : loads) {
-    const amount all = known.trips(g.free[e]) * row(g.type(e)).bytes;
-    if (g.arg(e, 0) != g.arg(most, 0) && all > known.call().on.second_cache / 2) return;
-  }
-  auto next = s.loops.begin();
-  for (auto at = next; at + 1 != s.loops.end(); ++at)
-    if (uses(g, most, *at)) std::rotate(next++, at, at + 1);
 }
 
 void share_stencil(const facts& known, stage& s) {
