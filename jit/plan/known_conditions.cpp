@@ -28,9 +28,11 @@ bool ends_within(const facts& known, node_id condition) {
   const graph& g = known.g();
   if (g.kind(condition) != op::less || known.irregular()) return false;
   const node_id i = g.arg(condition, 0), extent = g.arg(condition, 1);
-  if (g.kind(i) != op::index || is_unbound(g, i) || g.kind(extent) != op::extent) return false;
+  const bool counts = g.kind(i) == op::index && !is_unbound(g, i);
+  if ((!counts && g.kind(i) != op::constant) || g.kind(extent) != op::extent) return false;
   const auto size = known.value(extent);
-  return size && size->may_be_fixed() && ends_by(known, g.arg(i, 1), *size);
+  if (!size || !size->may_be_fixed()) return false;
+  return counts ? ends_by(known, g.arg(i, 1), *size) : size->certain() > static_cast<double>(g[i].attribute);
 }
 
 namespace {

@@ -8,8 +8,9 @@
 
 namespace sheaf::inline v0_1::plan {
 
-// i < extent, where i counts to the extent of another tensor, or to a number, that is no more in the call at hand: as of
-// a padded access in the dimensions that are not padded. Where a program states no size, only a call can say so.
+// i < extent, where i counts to the extent of another tensor, or to a number, or is one, that is no more in the call at
+// hand: as of a padded access in the dimensions that are not padded. Where a program states no size, only a call says
+// so.
 bool ends_within(const facts& known, node_id condition);
 
 bool take_known_conditions(const context& c, stage& s);

@@ -112,7 +112,8 @@ cache_tile_form packed_form(const graph& g, const facts& known, const stage& s, 
   for (const node_id rows : s.indices) {
     if (rows == lane) continue;
     cache_tile_form c = packed_form(g, s, rows, lane);
-    if (c.rows == no_node || !has_long_blocks(g, known, c) || (most.rows != no_node && known.trips(rows) < known.trips(most.rows))) continue;
+    if (c.rows == no_node || !has_long_blocks(g, known, c)) continue;
+    if (most.rows != no_node && known.trips(rows) < known.trips(most.rows)) continue;
     most = std::move(c);
   }
   return most;

@@ -6,6 +6,7 @@
 #include <sheaf/jit/plan/algorithms/range_scatter/ragged.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/algorithms/stencil/small_windows.hpp>
+#include <sheaf/jit/plan/loop_order.hpp>
 #include <sheaf/jit/plan/partial_results.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
@@ -116,32 +117,6 @@ node_id size_of_runs(graph& g, const stage& s, node_id chunk) {
   const node_id share = make(g, op::quotient, trips_of(g, s.parallel), make(g, op::mul, chunk, integer(g, tasks)));
   const node_id chunks = make(g, op::maximum, make(g, op::minimum, share, longest), integer(g, 1));
   return make(g, op::mul, chunks, chunk);
-}
-
-// Of sums of products: loops over which the rows that most is read of stay the same are within the others, where what
-// else is read stays in L2. So these rows come to L1 once, not once for each iteration of such a loop.
-void order_by_rows(const facts& known, stage& s) {
-  const graph& g = known.g();
-  std::vector<node_id> loads;
-  index_set inner{};
-  inner.insert(g.ordinal(s.vector));
-  for (const node_id n : reductions_in(g, s.body)) {
-    if (!is_chain_of_terms(g, n) && g.kind(g.arg(n, 0)) != op::mul) return;
-    inner |= set_of(g, bound_indices(g, n));
-    for (const node_id e : loads_in(g, n)) loads.push_back(e);
-  }
-  node_id most = no_node;
-  const auto rows_of = [&](node_id e) { return known.trips(g.free[e].common(inner)) * row(g.type(e)).bytes; };
-  for (const node_id e : loads)
-    if (most == no_node || rows_of(e) > rows_of(most)) most = e;
-  if (most == no_node) return;
-  for (const node_id e : loads) {
-    const amount all = known.trips(g.free[e]) * row(g.type(e)).bytes;
-    if (g.arg(e, 0) != g.arg(most, 0) && all > known.call().on.second_cache / 2) return;
-  }
-  auto next = s.loops.begin();
-  for (auto at = next; at + 1 != s.loops.end(); ++at)
-    if (uses(g, most, *at)) std::rotate(next++, at, at + 1);
 }
 
 // A loop that depends on no other; else the lanes, in chunks.

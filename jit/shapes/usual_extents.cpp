@@ -172,7 +172,8 @@ std::vector<std::int64_t> usual_extents::windows(const joined_extents& same) con
       if (g_.kind(idx) != op::index || g_.kind(other) != op::index || end_of(g_, idx) < 0) continue;
       const int own = same.of(end_of(g_, idx));
       std::int64_t& of_own = places[static_cast<std::size_t>(own)];
-      if (own != size && (is_long(g_, other) || follows(g_, g_.arg(other, 1), same, size))) of_own = std::max(of_own, usual_window);
+      const bool beside = is_long(g_, other) || follows(g_, g_.arg(other, 1), same, size);
+      if (own != size && beside) of_own = std::max(of_own, usual_window);
     }
   };
   for_read([&](node_id n) {

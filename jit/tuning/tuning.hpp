@@ -75,7 +75,7 @@ inline constexpr int equal_tiles_of_task = 8;       // tiles; estimate: of a tas
 namespace cache_tile {
 inline constexpr std::int64_t block = 256;        // iterations; estimate: of the index that rows walk
 inline constexpr std::int64_t rows_of_task = 192;  // rows; estimate: a multiple of each tile; fewer pack too often
-inline constexpr std::int64_t rows_of_several = 96;  // rows; measured: of several indices, few of which are long
+inline constexpr std::int64_t rows_of_several = 96;  // rows; estimate: of several indices, with few tasks
 inline constexpr double least_rows = 64;          // rows; estimate: fewer do not pay for what is packed
 inline constexpr std::int64_t most_bytes = 128 << 10;  // bytes; estimate: of what is packed, which stays in L2
 }  // namespace cache_tile
