@@ -8,6 +8,7 @@
 #include <sheaf/jit/plan/compared.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/same_but_for_names.hpp>
+#include <sheaf/jit/plan/slice_values.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -150,6 +151,22 @@ bool stored_for_columns(const graph& g, const std::vector<stage>& stages, node_i
   return readers > 1 && stores;
 }
 
+// Computed where it is read, but for what its slices fold of themselves.
+void inline_of_slices(graph& g, std::vector<stage>& stages, node_id define, const std::vector<node_id>& uses) {
+  const node_id value = with_folds_stored(g, stages, define);
+  const std::vector<node_id> args = arguments(g, define, 1);
+  replacement put(g, {}, true);
+  for (const node_id n : uses) {
+    replacement at(g);
+    for (std::size_t d = 0; d < args.size(); ++d) at.add(args[d], g.arg(n, 1 + static_cast<int>(d)));
+    put.add(n, at(value));
+  }
+  for (stage& s : stages) {
+    s.body = put(s.body);
+    walk_slices(g, s);
+  }
+}
+
 }  // namespace
 
 std::vector<stage> stages_of(graph& g, const facts& known) {
@@ -166,6 +183,10 @@ std::vector<stage> stages_of(graph& g, const facts& known) {
     const node_id d = last.define;
     const std::vector<node_id>& uses = last.uses;
     if (d == no_node) break;
+    if (holds(g, g.arg(d, 0), op::reduce) && is_of_slices(g, d)) {
+      inline_of_slices(g, stages, d, uses);
+      continue;
+    }
     const bool by_data = read_by_data(g, uses), by_windows = read_by_windows(g, uses);
     const bool at_digits = read_at_digits(g, known, d, uses);
     if (holds(g, g.arg(d, 0), op::reduce) && (uses.size() > 1 || by_data || by_windows || at_digits)) {
