@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include <sheaf/jit/plan/compared.hpp>
+#include <sheaf/jit/plan/folded_again.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/same_but_for_names.hpp>
 #include <sheaf/jit/plan/slice_values.hpp>
@@ -201,6 +202,11 @@ std::vector<stage> stages_of(graph& g, const facts& known) {
     if (uses.size() == 1 && holds(g, g.arg(d, 0), op::reduce) && stored_for_columns(g, stages, uses.front())) {
       stages.push_back(stage_of(g, d));
       stages.back().reasons.push_back("a reduction that one stage reads for each of its rows, and another does too");
+      continue;
+    }
+    if (uses.size() == 1 && is_folded_again(g, known, stages, uses.front())) {
+      stages.push_back(stage_of(g, d));
+      stages.back().reasons.push_back("a reduction of rows that several others would fold again");
       continue;
     }
     if (last.for_itself && last.for_elements && folds_ranges(g, d)) {
