@@ -4,14 +4,11 @@
 #include <unordered_set>
 
 #include <sheaf/jit/plan/walks.hpp>
-#include <sheaf/jit/tuning/tuning.hpp>
+#include <sheaf/jit/tuning/products.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
-
-// Rows of so many elements take longer than a load of what they are folded to.
-constexpr int least_terms = 16;
 
 // Does it fold rows of what lies in memory, each for one of its values?
 bool folds_rows(const graph& g, const facts& known, const std::vector<stage>& stages, node_id define) {
@@ -26,7 +23,7 @@ bool folds_rows(const graph& g, const facts& known, const std::vector<stage>& st
     const bool rows = any_node(g, g.arg(n, 0), [&](node_id e) {
       return g.kind(e) == op::load && lies(g.arg(e, 0)) && all.within(g.free[e]) && g.free[e].meets(bound);
     });
-    return closed && rows && known.trips(bound) >= least_terms;
+    return closed && rows && known.bits().trips(bound) >= tuning::products::least_terms;
   });
 }
 

@@ -1,5 +1,5 @@
-// Sums of rows that several reductions read, as scores of which a softmax takes the maximum and the sum: each would read
-// the rows again. Shown by tests/jit/folded_again.cpp.
+// Sums of rows that several reductions read, as scores of which a softmax takes the maximum and the sum: each would
+// read the rows again. Shown by tests/jit/folded_again.cpp.
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 

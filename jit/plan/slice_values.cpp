@@ -5,7 +5,6 @@
 
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/same_but_for_names.hpp>
-#include <sheaf/jit/plan/stages.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -78,7 +77,7 @@ node_id where_all(graph& g, node_id e, const flat<node_id>& known) {
 node_id folded_already(graph& g, const std::vector<stage>& stages, node_id fold) {
   for (const stage& s : stages) {
     same_but_for_names same(g);
-    if (g.kind(s.body) != op::reduce || !names_all(g, s.body, s.indices) || !same(s.body, fold)) continue;
+    if (g.kind(s.body) != op::reduce || g.free[s.body] != set_of(g, s.indices) || !same(s.body, fold)) continue;
     std::vector<node_id> places = s.indices;
     for (node_id& idx : places) idx = same.named(idx);
     if (set_of(g, places) == g.free[fold]) return load_at(g, s.define, places);
@@ -120,10 +119,10 @@ bool is_of_slices(const graph& g, node_id define) {
   return std::ranges::any_of(arguments(g, define, 1), [&](node_id idx) { return is_slice(g, asked, idx); });
 }
 
-node_id with_folds_stored(graph& g, std::vector<stage>& stages, node_id define) {
-  const index_set all = set_of(g, arguments(g, define, 1));
+node_id with_folds_stored(graph& g, std::vector<stage>& stages, node_id of) {
+  const index_set all = set_of(g, arguments(g, of, 1));
   replacement put(g);
-  for (const node_id fold : reductions_in(g, g.arg(define, 0))) {
+  for (const node_id fold : reductions_in(g, g.arg(of, 0))) {
     const index_set free = g.free[fold];
     const std::vector<node_id> bound = bound_indices(g, fold);
     const bool closed = std::ranges::all_of(bound, [&](node_id idx) { return is_closed(g, idx); });
@@ -133,15 +132,15 @@ node_id with_folds_stored(graph& g, std::vector<stage>& stages, node_id define) 
       stage s;
       s.body = fold;
       s.indices = indices_of(g, free);
-      define_stage(g, s, "materialised");
+      s.define = define(g, g.name("materialised", 12), fold, s.indices.data(), static_cast<int>(s.indices.size()));
       s.made = origin::read_apart;
       s.reasons.push_back("what a slice folds of itself, read for each of its elements");
-      result = result_of(g, s);
+      result = load_at(g, s.define, s.indices);
       stages.push_back(std::move(s));
     }
     put.add(fold, result);
   }
-  return put(g.arg(define, 0));
+  return put(g.arg(of, 0));
 }
 
 void walk_slices(graph& g, stage& s) {

@@ -10,7 +10,7 @@ namespace sheaf::inline v0_1::plan {
 bool is_of_slices(const graph& g, node_id define);
 
 // Its value with what each slice folds of itself as a stage.
-node_id with_folds_stored(graph& g, std::vector<stage>& stages, node_id define);
+node_id with_folds_stored(graph& g, std::vector<stage>& stages, node_id of);
 
 // Sums whose terms are 0 but in slices walk the slices.
 void walk_slices(graph& g, stage& s);
