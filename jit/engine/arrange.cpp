@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include <sheaf/dsl/graph/linear.hpp>
 #include <sheaf/dsl/graph/make.hpp>
 #include <sheaf/jit/engine/words.hpp>
 #include <sheaf/jit/plan/walks.hpp>
@@ -20,10 +21,16 @@ int input_of(const graph& g, node_id n) {
   return of_tensor && g.kind(g.arg(n, 0)) == op::input ? static_cast<int>(g[g.arg(n, 0)].attribute) : -1;
 }
 
+// An index of all places of a dimension, or of one that is checked to have as many.
 bool is_whole(const graph& g, node_id e, node_id tensor, int dimension) {
   if (g.kind(e) != op::index || !is_constant(g, g.arg(e, 0)) || g[g.arg(e, 0)].attribute != 0) return false;
   const node_id high = g.arg(e, 1);
-  return g.kind(high) == op::extent && g.arg(high, 0) == tensor && g[high].attribute == dimension;
+  const auto is_extent = [&](node_id n) {
+    return g.kind(n) == op::extent && g.arg(n, 0) == tensor && g[n].attribute == dimension;
+  };
+  return is_extent(high) || std::ranges::any_of(g.constraints, [&](const constraint& c) {
+    return (is_extent(c.left) && known_equal(g, high, c.left)) || (is_extent(c.right) && known_equal(g, high, c.right));
+  });
 }
 
 // How the last two dimensions of an input are read.

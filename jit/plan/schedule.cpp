@@ -218,8 +218,9 @@ node_id lane_of_interleaved(graph& g, const facts& known, stage& s) {
     fits = fits && g.kind(n) != op::reduce;
     if (g.kind(n) != op::load || !g.free[n].has(g.ordinal(lane))) return;
     const bool along = goes_along(g, known, n, lane);
-    fits = fits && (along || goes_along(g, known, n, within));
-    loads = loads || along || is_taken_apart(g, n, lane);
+    const bool apart = is_taken_apart(g, n, lane);
+    fits = fits && (along || apart || goes_along(g, known, n, within));
+    loads = loads || along || apart;
     planes = planes && along && uses(g, n, within);
   });
   if (!fits || !loads || known.trips(lane) < tuning::transposed::least_lanes) return no_node;

@@ -6,8 +6,10 @@
 #include <unordered_set>
 
 #include <sheaf/jit/plan/compared.hpp>
+#include <sheaf/jit/plan/folded_again.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/same_but_for_names.hpp>
+#include <sheaf/jit/plan/slice_values.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -150,6 +152,24 @@ bool stored_for_columns(const graph& g, const std::vector<stage>& stages, node_i
   return readers > 1 && stores;
 }
 
+// Is it computed where it is read, but for what its slices fold of themselves?
+bool inlined_of_slices(graph& g, std::vector<stage>& stages, node_id define, const std::vector<node_id>& uses) {
+  if (!holds(g, g.arg(define, 0), op::reduce) || !is_of_slices(g, define)) return false;
+  const node_id value = with_folds_stored(g, stages, define);
+  const std::vector<node_id> args = arguments(g, define, 1);
+  replacement put(g, {}, true);
+  for (const node_id n : uses) {
+    replacement at(g);
+    for (std::size_t d = 0; d < args.size(); ++d) at.add(args[d], g.arg(n, 1 + static_cast<int>(d)));
+    put.add(n, at(value));
+  }
+  for (stage& s : stages) {
+    s.body = put(s.body);
+    walk_slices(g, s);
+  }
+  return true;
+}
+
 }  // namespace
 
 std::vector<stage> stages_of(graph& g, const facts& known) {
@@ -164,39 +184,41 @@ std::vector<stage> stages_of(graph& g, const facts& known) {
   for (last_definition last(g);;) {
     last.find(stages);
     const node_id d = last.define;
-    const std::vector<node_id>& uses = last.uses;
     if (d == no_node) break;
-    const bool by_data = read_by_data(g, uses), by_windows = read_by_windows(g, uses);
-    const bool at_digits = read_at_digits(g, known, d, uses);
-    if (holds(g, g.arg(d, 0), op::reduce) && (uses.size() > 1 || by_data || by_windows || at_digits)) {
+    const std::vector<node_id>& uses = last.uses;
+    if (inlined_of_slices(g, stages, d, uses)) continue;
+    const auto store = [&](std::string reason) {
       stages.push_back(stage_of(g, d));
-      stages.back().reasons.push_back(by_data      ? "a reduction read where data says"
-                                      : by_windows ? "a reduction read by windows"
-                                      : at_digits  ? "a reduction read at digits of an index"
-                                                   : "a reduction read at " + std::to_string(uses.size()) +
-                                                         " different places");
+      stages.back().reasons.push_back(std::move(reason));
+    };
+    const bool folds = holds(g, g.arg(d, 0), op::reduce), by_data = read_by_data(g, uses);
+    const bool by_windows = read_by_windows(g, uses), at_digits = read_at_digits(g, known, d, uses);
+    if (folds && (uses.size() > 1 || by_data || by_windows || at_digits)) {
+      store(by_data      ? "a reduction read where data says"
+            : by_windows ? "a reduction read by windows"
+            : at_digits  ? "a reduction read at digits of an index"
+                         : "a reduction read at " + std::to_string(uses.size()) + " different places");
       continue;
     }
-    if (uses.size() == 1 && holds(g, g.arg(d, 0), op::reduce) && stored_for_columns(g, stages, uses.front())) {
-      stages.push_back(stage_of(g, d));
-      stages.back().reasons.push_back("a reduction that one stage reads for each of its rows, and another does too");
+    if (uses.size() == 1 && folds && stored_for_columns(g, stages, uses.front())) {
+      store("a reduction that one stage reads for each of its rows, and another does too");
+      continue;
+    }
+    if (uses.size() == 1 && is_folded_again(g, known, stages, uses.front())) {
+      store("a reduction of rows that several others would fold again");
       continue;
     }
     if (last.for_itself && last.for_elements && folds_ranges(g, d)) {
-      stages.push_back(stage_of(g, d));
+      store("a reduction read for itself, and for each element that it folds");
       stages.back().made = origin::read_apart;  // no slice needs to compute its own
-      stages.back().reasons.push_back("a reduction read for itself, and for each element that it folds");
       continue;
     }
     if (const auto repeated = repeated_work(g, stages, d, uses); repeated > tuning::stages::most_repeated) {
-      stages.push_back(stage_of(g, d));
-      stages.back().reasons.push_back("computed where it is read, it would take " + std::to_string(repeated) +
-                                      " operations more for each");
+      store("computed where it is read, it would take " + std::to_string(repeated) + " operations more for each");
       continue;
     }
     if (read_often_by_data(g, known, d, uses)) {
-      stages.push_back(stage_of(g, d));
-      stages.back().reasons.push_back("elements of several tensors, read by data more often than there are values");
+      store("elements of several tensors, read by data more often than there are values");
       continue;
     }
     replacement put(g, {}, true);

@@ -51,6 +51,24 @@ TEST(interleaved_columns, f32) { expect_stacks<float>(); }
 TEST(interleaved_columns, f64) { expect_stacks<double>(); }
 TEST(interleaved_columns, bf16) { expect_stacks<bfloat16>(); }
 
+// Rows of a few elements that are one dimension with their columns: places of one, made of places of another.
+TEST(interleaved_columns, rows_that_are_taken_apart) {
+  constexpr auto x = tensor<"x", float, 2>;
+  constexpr auto first = x(i, 3_c * j);
+  constexpr auto second = x(i, 3_c * j + 1_c);
+  constexpr auto third = x(i, 3_c * j + 2_c);
+  constexpr auto columns = j.in(0_c, quotient(extent(x, dim<1>), 3_c));
+  constexpr auto turned = define<"turned">(i, columns, k.in(0_c, 3_c)) =
+      select(k == 0_c, second, select(k == 1_c, third, first * second));
+  for (const std::int64_t width : {24, 48, 63, 192, 300}) {
+    SCOPED_TRACE(width);
+    trial test = trial_of(turned);
+    test.random("x", {5, width});
+    EXPECT_NE(test.plan_text().find("j in"), std::string::npos) << test.plan_text();
+    test.expect_right();
+  }
+}
+
 TEST(interleaved_columns, rows_that_are_read) {
   constexpr auto x = tensor<"x", float, 2>;
   constexpr auto z = tensor<"z", float, 3>;

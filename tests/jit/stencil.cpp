@@ -225,5 +225,20 @@ TEST(stencil, one_reads_what_another_stores) {
   }
 }
 
+// Rows of 8 lie one behind the other, but another tensor is read from row to row: written out, its places would gather.
+TEST(stencil, not_where_others_gather) {
+  constexpr auto b = axis<"b">;
+  constexpr auto k = axis<"k">;
+  constexpr auto v = axis<"v">;
+  constexpr auto x = tensor<"x", float, 3>;
+  constexpr auto beside = tensor<"beside", float, 1>;
+  constexpr auto best = define<"best">(b) =
+      max(over(k.in(0_c, 8_c), v), beside(8_c * b + k) + x(b, k, v) - logsumexp(v, x(b, k, v)));
+  trial test = trial_of(best);
+  test.random("x", {40, 8, 50}).random("beside", {320});
+  EXPECT_FALSE(has(test.plan_text(), "points unrolled")) << test.plan_text();
+  test.expect_right(1e-5);
+}
+
 }  // namespace
 }  // namespace sheaf::test

@@ -7,6 +7,7 @@
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/algorithms/recurrence/recurrence.hpp>
+#include <sheaf/jit/plan/algorithms/scan/descending.hpp>
 #include <sheaf/jit/plan/algorithms/scan/states.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/separate.hpp>
@@ -334,6 +335,7 @@ flat<node_id> window_by_two_scans(const context& c, const sliding& r, std::int64
 }
 
 bool cancel_subscripts(const context& c, stage& s, site& at) {
+  if (const node_id up = ascending(c.g, at.node); up != at.node) return put_in(c, s, at, up);
   return put_in(c, s, at, without_cancelled(c.g, at.node));
 }
 

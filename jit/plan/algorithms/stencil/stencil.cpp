@@ -20,14 +20,18 @@ using namespace tuning::stencil;
 
 // ---- stencil
 
-// Does a load in n step over elements along `lane`, and idx walk beside it?
+// Does a load in n step over elements along `lane`, and idx walk beside it? Not where another goes from row to row with
+// the lanes: written out, each of its places would gather.
 bool strides(graph& g, node_id n, node_id lane, node_id idx) {
-  return std::ranges::any_of(loads_in(g, n), [&](node_id e) {
+  bool beside = false;
+  for (const node_id e : loads_in(g, n)) {
+    if (g[e].count < 2 || !uses(g, e, lane)) continue;
     const node_id last = g.arg(e, g[e].count - 1);
-    if (g[e].count < 2 || !uses(g, last, lane) || !uses(g, last, idx)) return false;
+    if (!uses(g, last, lane)) return false;
     const line l = split_affine(g, last, lane);
-    return !l.affine || l.slope > 1;
-  });
+    beside = beside || (uses(g, last, idx) && (!l.affine || l.slope > 1));
+  }
+  return beside;
 }
 
 // The bound indices of n to be written out; nothing where n has to stay as it is.

@@ -1,0 +1,62 @@
+// Gradients of named scores of slices: 0 but in a slice of their row, they are not stored, and what sums them walks the
+// slices.
+#include "plan_harness.hpp"
+
+namespace sheaf::test {
+namespace {
+
+constexpr auto n = axis<"n">;
+constexpr auto e = axis<"e">;
+constexpr auto f = axis<"f">;
+constexpr auto off = tensor<"off", std::int64_t, 1>;
+constexpr auto src = tensor<"src", std::int64_t, 1>;
+constexpr auto a = tensor<"a", float, 1>;
+constexpr auto b = tensor<"b", float, 1>;
+constexpr auto h = tensor<"h", float, 2>;
+constexpr auto w = tensor<"w", float, 2>;
+constexpr auto rows = n.in(0_c, extent(off, dim<0>) - 1_c);
+constexpr auto slice = e.in(off(n), off(n + 1_c));
+
+bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+trial& of_slices(trial& t) {
+  return t.with("off", {8}, {0, 3, 3, 40, 41, 75, 90, 90}).random("a", {7});
+}
+
+// There are more nodes than slices: what guards the sums guards the ends of the slices.
+TEST(slice_values, maxima) {
+  constexpr auto score = define<"score">(rows, e) = a(n) + b(e);
+  constexpr auto most = define<"most">(rows) = max(slice, score(n, e));
+  constexpr auto loss = define<"loss">() = sum(rows, most(n) * cast<float>(n + 1_c));
+  trial t = trial_of(grad(loss, a), grad(loss, b));
+  t.with("off", {8}, {0, 3, 3, 40, 41, 75, 90, 90}).random("a", {9}).random("b", {90});
+  EXPECT_FALSE(has(t.plan_text(), "d_score(")) << t.plan_text();
+  EXPECT_TRUE(has(t.plan_text(), "range scatter")) << t.plan_text();
+  t.expect_right();
+}
+
+TEST(slice_values, attention_over_edges) {
+  constexpr auto score = define<"score">(rows, e) = maximum(a(n) + b(src(e)), 0.2_c * (a(n) + b(src(e))));
+  constexpr auto most = define<"most">(rows) = max(slice, score(n, e));
+  constexpr auto total = define<"total">(rows) = sum(slice, exp(score(n, e) - most(n)));
+  constexpr auto y = define<"y">(rows, f) = sum(slice, exp(score(n, e) - most(n)) / total(n) * h(src(e), f));
+  constexpr auto loss = define<"loss">() = sum(over(rows, f), y(n, f) * w(n, f));
+  trial t = trial_of(y, grad(loss, h), grad(loss, a), grad(loss, b));
+  of_slices(t).random("b", {11}).random("h", {11, 5}).random("w", {7, 5}).below("src", {90}, 11);
+  EXPECT_FALSE(has(t.plan_text(), "(n, e) -> workspace")) << t.plan_text();
+  t.expect_right(1e-5);
+}
+
+// A sum of values that are not needed outside of a slice, one of which is not 0 there.
+TEST(slice_values, not_of_slices) {
+  constexpr auto part = define<"part">(rows, e) =
+      select(off(n) <= e && e < off(n + 1_c), b(e) * sum(f, w(n, f)), 0_c);
+  constexpr auto y = define<"y">(rows) = sum(e, part(n, e) + b(e));
+  constexpr auto z = define<"z">(e) = sum(rows, part(n, e) * a(n));
+  trial t = trial_of(y, z);
+  of_slices(t).random("b", {90}).random("w", {7, 5});
+  t.expect_right(1e-5);
+}
+
+}  // namespace
+}  // namespace sheaf::test
