@@ -31,7 +31,8 @@ TEST(convolutions, weights_have_panels_for_all_places) {
   for (const std::int64_t places : {7, 30, 61}) {
     SCOPED_TRACE(testing::Message() << places << " places");
     trial test = trial_of(grad(loss, weights));
-    test.random("images", {3, 18, places, places}).random("weights", {17, 18, 3, 3}).random("g", {3, 17, places, places});
+    test.random("images", {3, 18, places, places}).random("weights", {17, 18, 3, 3});
+    test.random("g", {3, 17, places, places});
     EXPECT_TRUE(says(test, "1 packed, for all u and v")) << test.plan_text();
     expect_right_in_any_tasks(test);
   }
