@@ -14,6 +14,7 @@
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -153,6 +154,11 @@ class recurrence {
   node_id materialised(node_id e, const char* name, const std::string& reason) {
     return proven(g, stored(c, e, {name, layout_of(c, e, s), reason}));
   }
+  // The extremum so far, which a stage may hold already, as a program's own.
+  node_id running(node_id e, const char* reason) {
+    const node_id known = known_as(g, e, walk, c.before);
+    return known != no_node ? proven(g, known) : materialised(e, "running", reason);
+  }
 
   node_id by_equality() {
     const extremum_ties ties = extremum_ties_of(g, n);
@@ -160,16 +166,15 @@ class recurrence {
         key != (ties.own ? ties.mine : ties.key) || !only(ties.value, u))
       return no_node;
     start();
-    const node_id running =
-        materialised(walked_key, "running", "the extremum so far, which its ties are compared with");
-    const node_id same = make(g, op::equal, at(running, previous()), running);
+    const node_id top_here = running(walked_key, "the extremum so far, which its ties are compared with");
+    const node_id same = make(g, op::equal, at(top_here, previous()), top_here);
     node_id value = walked(ties.value);
     if (!adjoint)
-      value = make(g, op::select, make(g, op::equal, keyed_at(walk), running), value, number_like(g, value, 0));
+      value = make(g, op::select, make(g, op::equal, keyed_at(walk), top_here), value, number_like(g, value, 0));
     const node_id sum = found_sum(value, same, "it meets ties of a running extremum: they end where that changes");
     const node_id here = read(sum);
     if (!adjoint) return here;
-    const node_id top = proven(g, at(running, t));
+    const node_id top = proven(g, at(top_here, t));
     return make(g, op::select, make(g, op::equal, ties.mine, top), here, number_like(g, here, 0));
   }
 
@@ -222,7 +227,7 @@ class recurrence {
     rest = make(g, op::select, condition_of_u, rest, number_like(g, rest, 0));
     if (!only(rest, u)) return no_node;
     start();
-    const node_id shift = materialised(walked(centre), "running", "the largest so far: terms are relative to it");
+    const node_id shift = running(walked(centre), "the largest so far: terms are relative to it");
     const node_id before_it = at(shift, previous());
     const node_id gap = adjoint ? make(g, op::sub, shift, before_it) : make(g, op::sub, before_it, shift);
     const node_id factor = materialised(make(g, op::exp, gap), "factor", "from one shift to the next");
@@ -243,9 +248,11 @@ class recurrence {
     if (holds(g, value, op::reduce)) value = materialised(value, "materialised", "a recurrence walks over it");
     const element type = numerics::recurred(g.type(n));
     value = cast_to(g, type, value);
-    if (c.known.for_groups())  // a scan like others, rounded as it is stored
-      return materialised(cast_to(g, g.type(n), running_map(g, walk, backward, value, cast_to(g, type, factor))),
+    if (c.known.for_groups()) {  // a scan like others, rounded as it is stored
+      const element stored_as = counts(value) ? element::i32 : g.type(n);
+      return materialised(cast_to(g, stored_as, running_map(g, walk, backward, value, cast_to(g, type, factor))),
                           "recurrence", reason);
+    }
     const node_id body = g.type(factor) == element::boolean
                              ? make(g, op::select, factor, value, number_like(g, value, 0))
                              : make(g, op::add, value, cast_to(g, type, factor));
@@ -258,6 +265,16 @@ class recurrence {
                            (backward ? ", backward" : ""));
     if (is_long(body)) share(result, value, factor);
     return result;
+  }
+  // Is an integer 0 or 1 at each place, of so few that 32 bits hold their sum?
+  bool counts(node_id value) const {
+    const auto one_or_none = [&](auto&& self, node_id e) -> bool {
+      if (g.kind(e) == op::select) return self(self, g.arg(e, 1)) && self(self, g.arg(e, 2));
+      return is_number(g, e, 0) || is_number(g, e, 1);
+    };
+    const auto places = c.known.value(trips_of(g, walk));
+    return g.type(value) == element::i64 && one_or_none(one_or_none, value) && places && !places->is_open() &&
+           places->certain() <= tuning::sort::most_places;
   }
   scan_form form(node_id value, node_id factor) const {
     scan_form f;
