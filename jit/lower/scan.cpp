@@ -6,6 +6,7 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
+#include <sheaf/jit/plan/algorithms/scan/scan_results.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 
 namespace sheaf::inline v0_1::lower {
@@ -43,7 +44,8 @@ void kernel_lowering::scan_block(const stage& s, scope& at, const range& t) {
   const std::int64_t ahead = f.backward ? f.shift : f.shift - 1;
   ir::block_builder& b = *at.block;
   const monoid fold = several ? sibling(g, f.fold, 0) : f.fold;
-  const element type = several ? own_row_of(g, fold).type : accumulated(numerics::carried(f.fold, g.type(s.define)));
+  const element type =
+      several ? own_row_of(g, fold).type : accumulated(numerics::carried(f.fold, plan::folded_type(g, s)));
   const ir::value cell = b.accumulator(type, fold, s.vector != no_node);
   if (f.carry != no_node)
     several ? b.combine_state(cell, emit_values(f.carry, at)) : b.combine(cell, emit(cast_to(g, type, f.carry), at));
@@ -84,6 +86,11 @@ void kernel_lowering::scan_block(const stage& s, scope& at, const range& t) {
   if (f.ends) {
     inner.close();
     return store(s, several ? b.read_part(cell, type_of_part(f.fold), component, false) : b.read(cell), at);
+  }
+  if (f.result != no_node) {
+    const element folded = numerics::accumulated(g.type(f.folded));
+    inner.set(f.folded, inner.block->type_of(result) == folded ? result : inner.block->cast(folded, result));
+    result = emit(f.result, inner);
   }
   if (inner.block->type_of(result) != g.type(s.define)) result = inner.block->cast(g.type(s.define), result);
   const ir::value mask = is_true(g, inside) ? ir::none : emit(inside, inner);

@@ -50,8 +50,9 @@ class running_place {
   node_id found(node_id none) {
     walk_along();
     const node_id extremum = run(p.extremum, value), known = known_as(g, extremum, walk, c.before);
-    const node_id top =
-        known != no_node ? proven(g, known) : kept(extremum, "running", "the extremum so far, which says where a position is");
+    const node_id top = known != no_node
+                            ? proven(g, known)
+                            : kept(extremum, "running", "the extremum so far, which says where a position is");
     // Of equals in the order of the scan.
     const node_id here = p.last == backward ? changes(top) : meets(top);
     const monoid fold = backward ? monoid::min : monoid::max;

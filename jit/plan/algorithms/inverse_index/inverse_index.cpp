@@ -311,12 +311,9 @@ bool list_updates(const context& c, stage& s) {
   updated_rows t = rows_of(g, s);
   // Where data names further indices, each element of a row would ask all of the row's updates.
   if (!groups && !fixed_of(g, s, t).empty()) return false;
-  index_set walked;
-  for (const node_id idx : bound_indices(g, s.body)) {
-    walked.insert(g.ordinal(idx));
-    walked |= g.free[idx];
-  }
-  index_set own = set_of(g, bound_indices(g, s.body));
+  const index_set own = set_of(g, bound_indices(g, s.body));
+  index_set walked = own;
+  for (const node_id idx : bound_indices(g, s.body)) walked |= g.free[idx];
   if (t.at == no_node || !walked.within(own) || !g.free[t.at].within(own) || g.type(t.at) != element::i64 ||
       holds(g, t.at, op::reduce))
     return false;

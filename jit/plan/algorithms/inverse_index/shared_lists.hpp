@@ -1,5 +1,5 @@
-// Step of rule `inverse index`: scatters whose updates go to the same rows, as sums, counts and extrema by one key, walk
-// one list. Shown by tests/cuda/shared_lists.cpp and tests/jit/inverse_index.cpp.
+// Step of rule `inverse index`: scatters whose updates go to the same rows, as sums, counts and extrema by one key,
+// walk one list. Shown by tests/cuda/shared_lists.cpp.
 #pragma once
 #include <vector>
 

@@ -14,7 +14,6 @@
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
-#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -24,7 +23,9 @@ using namespace numerics::recurrence;
 
 class recurrence {
  public:
-  recurrence(const context& c, node_id n, const stage& s) : c(c), g(c.g), n(n), s(s) {}
+  // stays: what is found may hold its sum as a scan, which the stage is itself where it can.
+  recurrence(const context& c, node_id n, const stage& s, bool stays = false)
+      : c(c), g(c.g), n(n), s(s), stays(stays) {}
 
   // The fold of a chain of maps h -> b + a * h along r.
   node_id chained(const sliding& r) {
@@ -45,14 +46,13 @@ class recurrence {
     if (monoid_of(g, n) != monoid::sum || list.size() != 1 || !find_range(list[0]) || !has_closed_ranges(g, n))
       return no_node;
     std::vector<node_id> keys;
-    const auto look = [&](node_id q) {
-      if (g.kind(q) == op::reduce) keys.push_back(q);
-    };
-    for_each_node(g, g.arg(n, 0), look);
-    for_each_node(g, g.arg(n, 1), look);
+    for (const int part : {0, 1})
+      for_each_node(g, g.arg(n, part), [&](node_id q) {
+        if (g.kind(q) == op::reduce) keys.push_back(q);
+      });
     for (const node_id q : keys) {
-      if (!is_key(q)) continue;
-      key = q;
+      if (is_key(q)) key = q;
+      else continue;
       if (const node_id found = by_equality(); found != no_node) return found;
       if (const node_id found = by_exponential(); found != no_node) return found;
     }
@@ -91,8 +91,8 @@ class recurrence {
   // Is a value the same whatever t and u, but for what the bound index makes of it? Otherwise an extremum does not run
   // on.
   bool depends_only_on(node_id value, node_id bound) const {
-    bool fine = true;
     std::unordered_set<node_id> seen{bound};
+    bool fine = true;
     const auto go = [&](auto&& self, node_id x) -> void {
       if (!seen.insert(x).second || g.kind(x) == op::extent) return;
       fine = fine && x != t && x != u;
@@ -110,8 +110,7 @@ class recurrence {
   // e with t and u at the walked place, which neither may reach otherwise.
   node_id walked(node_id e) {
     replacement put(g, proofs::kept);
-    put.add(t, walk);
-    put.add(u, walk);
+    for (const node_id idx : {t, u}) put.add(idx, walk);
     put.add(key, walked_key);
     return put(e);
   }
@@ -154,7 +153,7 @@ class recurrence {
   node_id materialised(node_id e, const char* name, const std::string& reason) {
     return proven(g, stored(c, e, {name, layout_of(c, e, s), reason}));
   }
-  // The extremum so far, which a stage may hold already, as a program's own.
+  // Which a stage may hold already, as a program's own.
   node_id running(node_id e, const char* reason) {
     const node_id known = known_as(g, e, walk, c.before);
     return known != no_node ? proven(g, known) : materialised(e, "running", reason);
@@ -190,9 +189,9 @@ class recurrence {
     bool keyed = is_true(g, g.arg(key, 1));
     for (const node_id e : list) {
       keyed = keyed || e == keyed_at(adjoint ? t : u, 1);
-      if (only(e, u)) condition_of_u = conjunction(g, condition_of_u, e);
-      else if (only(e, t)) condition_of_t = conjunction(g, condition_of_t, e);
-      else return false;
+      if (!only(e, u) && !only(e, t)) return false;
+      node_id& all = only(e, u) ? condition_of_u : condition_of_t;
+      all = conjunction(g, all, e);
     }
     return keyed;
   }
@@ -228,8 +227,7 @@ class recurrence {
     if (!only(rest, u)) return no_node;
     start();
     const node_id shift = running(walked(centre), "the largest so far: terms are relative to it");
-    const node_id before_it = at(shift, previous());
-    const node_id gap = adjoint ? make(g, op::sub, shift, before_it) : make(g, op::sub, before_it, shift);
+    const node_id last = at(shift, previous()), gap = make(g, op::sub, adjoint ? shift : last, adjoint ? last : shift);
     const node_id factor = materialised(make(g, op::exp, gap), "factor", "from one shift to the next");
     node_id value = walked(rest);
     if (!adjoint) value = make(g, op::mul, value, make(g, op::exp, make(g, op::sub, keyed_at(walk), shift)));
@@ -249,9 +247,8 @@ class recurrence {
     const element type = numerics::recurred(g.type(n));
     value = cast_to(g, type, value);
     if (c.known.for_groups()) {  // a scan like others, rounded as it is stored
-      const element stored_as = counts(value) ? element::i32 : g.type(n);
-      return materialised(cast_to(g, stored_as, running_map(g, walk, backward, value, cast_to(g, type, factor))),
-                          "recurrence", reason);
+      const node_id whole = cast_to(g, g.type(n), running_map(g, walk, backward, value, cast_to(g, type, factor)));
+      return stays ? whole : materialised(whole, "recurrence", reason);
     }
     const node_id body = g.type(factor) == element::boolean
                              ? make(g, op::select, factor, value, number_like(g, value, 0))
@@ -265,16 +262,6 @@ class recurrence {
                            (backward ? ", backward" : ""));
     if (is_long(body)) share(result, value, factor);
     return result;
-  }
-  // Is an integer 0 or 1 at each place, of so few that 32 bits hold their sum?
-  bool counts(node_id value) const {
-    const auto one_or_none = [&](auto&& self, node_id e) -> bool {
-      if (g.kind(e) == op::select) return self(self, g.arg(e, 1)) && self(self, g.arg(e, 2));
-      return is_number(g, e, 0) || is_number(g, e, 1);
-    };
-    const auto places = c.known.value(trips_of(g, walk));
-    return g.type(value) == element::i64 && one_or_none(one_or_none, value) && places && !places->is_open() &&
-           places->certain() <= tuning::sort::most_places;
   }
   scan_form form(node_id value, node_id factor) const {
     scan_form f;
@@ -345,7 +332,7 @@ class recurrence {
     c.before.push_back(std::move(made));  // after what it reads
   }
   node_id read(node_id sum) {
-    return cast_to(g, g.type(n), proven(g, at(sum, t)));
+    return cast_to(g, g.type(n), g.kind(sum) == op::load ? proven(g, at(sum, t)) : at(sum, t));
   }
 
   const context c;
@@ -357,6 +344,7 @@ class recurrence {
   bool backward = false;    // n's range begins at t
   bool adjoint = false;     // the key depends on u
   bool may_vanish = false;  // factors may be 0 where others are infinite
+  bool stays;
 };
 
 node_id take_moved(const context& c, node_id n, const stage& s) {
@@ -376,7 +364,7 @@ node_id take_moved(const context& c, node_id n, const stage& s) {
 }
 
 node_id take_plain(const context& c, node_id n, const stage& s) {
-  const node_id found = recurrence(c, n, s)();
+  const node_id found = recurrence(c, n, s, true)();
   return found != no_node ? found : take_moved(c, n, s);
 }
 
