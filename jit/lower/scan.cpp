@@ -28,6 +28,13 @@ ir::value next_of(ir::block_builder& b, ir::value old, ir::value factor, ir::val
   return b.emit(op::add, {b.emit(op::select, {nothing, zero, scaled}), value});
 }
 
+// What is stored of a result, where that is a function of it.
+ir::value function_of(kernel_lowering& k, const plan::scan_form& f, ir::value result, scope& s) {
+  const element type = accumulated(k.g.type(f.folded));
+  s.set(f.folded, s.block->type_of(result) == type ? result : s.block->cast(type, result));
+  return k.emit(f.result, s);
+}
+
 }  // namespace
 
 // Of the value of a state that a fold yields.
@@ -87,11 +94,7 @@ void kernel_lowering::scan_block(const stage& s, scope& at, const range& t) {
     inner.close();
     return store(s, several ? b.read_part(cell, type_of_part(f.fold), component, false) : b.read(cell), at);
   }
-  if (f.result != no_node) {
-    const element folded = numerics::accumulated(g.type(f.folded));
-    inner.set(f.folded, inner.block->type_of(result) == folded ? result : inner.block->cast(folded, result));
-    result = emit(f.result, inner);
-  }
+  if (f.result != no_node) result = function_of(*this, f, result, inner);
   if (inner.block->type_of(result) != g.type(s.define)) result = inner.block->cast(g.type(s.define), result);
   const ir::value mask = is_true(g, inside) ? ir::none : emit(inside, inner);
   store_at(s, place, result, inner, mask);

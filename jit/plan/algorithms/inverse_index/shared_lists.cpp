@@ -1,5 +1,5 @@
-#include <sheaf/jit/plan/algorithms/inverse_index/shared_lists.hpp>
-
+// Scatters whose updates go to the same rows, as sums, counts and extrema by one key, walk one list. Shown by
+// tests/cuda/shared_lists.cpp.
 #include <algorithm>
 
 #include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
