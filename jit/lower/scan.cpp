@@ -174,7 +174,9 @@ void kernel_lowering::scan_ends(const stage& s, scope& task, const range* chunk)
 void kernel_lowering::scan_fill(const stage& s, scope& at, const range& t) {
   scope inner(at, open(at, s.owned, 1, &t));
   bind(inner, s.owned, 1);
-  store_at(s, s.owned, emit(identity_of(g, s.scan().fold, g.type(s.define)), inner), inner, ir::none);
+  const element type = g.type(s.define);
+  const node_id none = identity_of(g, s.scan().fold, type);
+  store_at(s, s.owned, emit(cast_to(g, type, none), inner), inner, ir::none);
   inner.close();
 }
 
