@@ -6,6 +6,7 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
+#include <sheaf/jit/plan/algorithms/scan/scan_results.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 
 namespace sheaf::inline v0_1::lower {
@@ -27,6 +28,13 @@ ir::value next_of(ir::block_builder& b, ir::value old, ir::value factor, ir::val
   return b.emit(op::add, {b.emit(op::select, {nothing, zero, scaled}), value});
 }
 
+// What is stored of a result, where that is a function of it.
+ir::value function_of(kernel_lowering& k, const plan::scan_form& f, ir::value result, scope& s) {
+  const element type = accumulated(k.g.type(f.folded));
+  s.set(f.folded, s.block->type_of(result) == type ? result : s.block->cast(type, result));
+  return k.emit(f.result, s);
+}
+
 }  // namespace
 
 // Of the value of a state that a fold yields.
@@ -43,7 +51,8 @@ void kernel_lowering::scan_block(const stage& s, scope& at, const range& t) {
   const std::int64_t ahead = f.backward ? f.shift : f.shift - 1;
   ir::block_builder& b = *at.block;
   const monoid fold = several ? sibling(g, f.fold, 0) : f.fold;
-  const element type = several ? own_row_of(g, fold).type : accumulated(numerics::carried(f.fold, g.type(s.define)));
+  const element type =
+      several ? own_row_of(g, fold).type : accumulated(numerics::carried(f.fold, plan::folded_type(g, s)));
   const ir::value cell = b.accumulator(type, fold, s.vector != no_node);
   if (f.carry != no_node)
     several ? b.combine_state(cell, emit_values(f.carry, at)) : b.combine(cell, emit(cast_to(g, type, f.carry), at));
@@ -85,6 +94,7 @@ void kernel_lowering::scan_block(const stage& s, scope& at, const range& t) {
     inner.close();
     return store(s, several ? b.read_part(cell, type_of_part(f.fold), component, false) : b.read(cell), at);
   }
+  if (f.result != no_node) result = function_of(*this, f, result, inner);
   if (inner.block->type_of(result) != g.type(s.define)) result = inner.block->cast(g.type(s.define), result);
   const ir::value mask = is_true(g, inside) ? ir::none : emit(inside, inner);
   store_at(s, place, result, inner, mask);
@@ -164,7 +174,9 @@ void kernel_lowering::scan_ends(const stage& s, scope& task, const range* chunk)
 void kernel_lowering::scan_fill(const stage& s, scope& at, const range& t) {
   scope inner(at, open(at, s.owned, 1, &t));
   bind(inner, s.owned, 1);
-  store_at(s, s.owned, emit(identity_of(g, s.scan().fold, g.type(s.define)), inner), inner, ir::none);
+  const element type = g.type(s.define);
+  const node_id none = identity_of(g, s.scan().fold, type);
+  store_at(s, s.owned, emit(cast_to(g, type, none), inner), inner, ir::none);
   inner.close();
 }
 

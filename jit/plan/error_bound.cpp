@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include <sheaf/jit/numerics/accuracy.hpp>
+#include <sheaf/jit/plan/algorithms/scan/scan_results.hpp>
 #include <sheaf/jit/plan/algorithms/stencil/small_windows.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
@@ -85,7 +86,10 @@ class bounding {
       const double own = terms * half_ulp(carried(s)) + in_registers(g_.type(f.value));
       const error_bound folded = folded_by(s.body, f.fold, value, terms, own);
       const error_bound carried_in = f.carry == no_node ? exact() : of(f.carry, at);
-      return plus_rounding(both(folded, carried_in), half_ulp(g_.type(s.define)));
+      const error_bound whole = plus_rounding(both(folded, carried_in), half_ulp(folded_type(g_, s)));
+      if (f.result == no_node) return whole;
+      at.done[f.folded] = whole;
+      return of(f.result, at);
     }
     error_bound step = of(f.factor, at);
     step.relative = terms * (step.relative + 2 * half_ulp(numerics::recurred(g_.type(s.define))));
@@ -96,7 +100,7 @@ class bounding {
   static double in_registers(element type) {
     return std::log2(numerics::scan_lanes(numerics::accumulated(type))) * rounding(type);
   }
-  element carried(const stage& s) const { return numerics::carried(s.scan().fold, g_.type(s.define)); }
+  element carried(const stage& s) const { return numerics::carried(s.scan().fold, folded_type(g_, s)); }
 
   // Each few rows what there is of a sum moves to another centre.
   error_bound of_moving(const stage& s, const error_bound& e, place& at) {

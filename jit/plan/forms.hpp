@@ -29,6 +29,9 @@ struct scan_form {
   bool ends = false;        // only what each block comes to is stored, at block_index
   node_id carry = no_node;  // an expression in `block_index`
   node_id block_index = no_node;
+  // On a GPU what is stored may be a function of each result: an expression in `walk` that holds
+  // it as the fold that it is.
+  node_id result = no_node, folded = no_node;
 };
 
 // On a GPU a list is sorted by its keys, 0 to `keys`, in passes over a digit of them each, the last digit first; each

@@ -22,17 +22,34 @@ node_id runs_over(const context& c, node_id value) {
 
 }  // namespace
 
+namespace {
+
+// The value as it is laid out: a running result inside is one term at its place, as it will be stored before.
+node_id by_terms(const context& c, node_id value) {
+  graph& g = c.g;
+  replacement put(g, proofs::kept);
+  const auto take = [&](auto&& self, node_id n) -> void {
+    const node_id over = runs_over(c, n);
+    if (over != no_node) return put.rename(n, with(g, g.arg(n, 0), g.arg(n, 2), over, proofs::kept));
+    if (g.kind(n) == op::reduce || g.kind(n) == op::index || g.kind(n) == op::extent) return;
+    for (int k = g.kind(n) == op::load ? 1 : 0; k < g[n].count; ++k) self(self, g.arg(n, k));
+  };
+  take(take, value);
+  return put(value);
+}
+
+}  // namespace
+
 stage layout_of(const context& c, node_id value, const stage& s) {
   graph& g = c.g;
   stage like = s;
   like.vector = no_node;
   amount least = 0;
-  const node_id over = runs_over(c, value);
-  for (const node_id idx : indices_of(g, g.free[value])) {
-    // It is made as its terms lie, one after the other.
-    const node_id made = over == no_node ? value : g.arg(value, 0), lane = idx == over ? g.arg(value, 2) : idx;
-    if (!may_vectorise(g, made, lane)) continue;
-    const amount cost = cost_of(g, c.known, made, lane);
+  const index_set free = g.free[value];  // nodes are made below
+  const node_id made = by_terms(c, value);
+  for (const node_id idx : indices_of(g, free)) {
+    if (!may_vectorise(g, made, idx)) continue;
+    const amount cost = cost_of(g, c.known, made, idx);
     if (like.vector != no_node && cost > least) continue;
     least = cost;
     like.vector = idx;

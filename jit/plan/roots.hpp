@@ -18,7 +18,7 @@ template <class Form, class Each, class All>
 void for_each_root_of_form(Form& f, Each&& each, All&& all) {
   using form = std::remove_const_t<Form>;
   if constexpr (std::is_same_v<form, scan_form>) {
-    each(root_kind::form, f.value, f.factor, f.carry);
+    each(root_kind::form, f.value, f.factor, f.carry, f.result, f.folded);
     each(root_kind::index, f.walk, f.block_index);
   } else if constexpr (std::is_same_v<form, window_form>) {
     each(root_kind::form, f.reduce, f.value, f.around, f.guarded, f.first, f.last, f.ahead, f.key, f.guarded_key,

@@ -160,6 +160,19 @@ void share_map(graph& g, const facts& known, stage& s) {
 
 // ---- Other forms
 
+// The first with enough of them; on a GPU else the longest, as a few batches are still more tasks than blocks of rows,
+// each of which walks the updates of all batches. no_node: blocks of rows.
+node_id batches_of_scatter(graph& g, const facts& known, const stage& s) {
+  std::vector<node_id> loops;
+  for (const node_id idx : s.indices)
+    if (idx != s.owned && idx != s.indices.back() && !is_fixed(g, s, idx)) loops.push_back(idx);
+  const node_id found = loop_of_tasks(known, loops, known.enough_tasks());
+  if (found == no_node) return found;
+  const amount batches = known.trips(found);
+  const bool more = known.call().gpu && batches * tuning::schedule::least_chunk > known.trips(s.owned);
+  return more || batches >= known.enough_tasks() ? found : no_node;
+}
+
 // Batches where there are enough, else blocks of the rows that the stage owns.
 void share_scatter(graph& g, const facts& known, stage& s) {
   s.parallel = s.owned;
@@ -172,13 +185,8 @@ void share_scatter(graph& g, const facts& known, stage& s) {
     return;
   }
   if (s.rows.whole != no_node) return share_blocks(s, s.rows);
-  for (const node_id idx : s.indices) {
-    if (idx == s.owned || idx == s.indices.back() || is_fixed(g, s, idx)) continue;
-    const amount batches = known.trips(idx);
-    // On a GPU a few batches are still more tasks than blocks of rows, each of which walks the updates of all batches.
-    const bool more = known.call().gpu && batches * tuning::schedule::least_chunk > known.trips(s.owned);
-    if (!more && batches < known.enough_tasks()) continue;
-    s.parallel = idx;
+  if (const node_id batches = batches_of_scatter(g, known, s); batches != no_node) {
+    s.parallel = batches;
     return;
   }
   s.task.chunk = tuning::schedule::least_chunk;

@@ -23,7 +23,8 @@ constexpr auto h = tensor<"h", float, 3>;
 
 // What all places of a kernel read of the gradient is packed once, whatever part of it each of them walks.
 TEST(convolutions, weights_have_panels_for_all_places) {
-  constexpr auto across = i.in(0_c, extent(g, dim<2>)), along = j.in(0_c, extent(g, dim<3>));
+  constexpr auto across = i.in(0_c, extent(g, dim<2>));
+  constexpr auto along = j.in(0_c, extent(g, dim<3>));
   constexpr auto y = define<"y">(n.in(0_c, extent(g, dim<0>)), o, across, along) =
       sum(over(c, u, v), images.padded(0_c)(n, c, i + u - 1_c, j + v - 1_c) * weights(o, c, u, v));
   constexpr auto loss = define<"loss">() =
@@ -57,8 +58,9 @@ TEST(convolutions, weights_of_volumes) {
   constexpr auto cubes = tensor<"cubes", float, 5>;
   constexpr auto kernel = tensor<"kernel", float, 5>;
   constexpr auto k = tensor<"k", float, 5>;
-  constexpr auto deep = t.in(0_c, extent(k, dim<2>)), across = i.in(0_c, extent(k, dim<3>)),
-                 along = j.in(0_c, extent(k, dim<4>));
+  constexpr auto deep = t.in(0_c, extent(k, dim<2>));
+  constexpr auto across = i.in(0_c, extent(k, dim<3>));
+  constexpr auto along = j.in(0_c, extent(k, dim<4>));
   constexpr auto y = define<"y">(n.in(0_c, extent(k, dim<0>)), o, deep, across, along) =
       sum(over(c, s, u, v), cubes.padded(0_c)(n, c, t + s - 1_c, i + u - 1_c, j + v - 1_c) * kernel(o, c, s, u, v));
   constexpr auto loss = define<"loss">() =

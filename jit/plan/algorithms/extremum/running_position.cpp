@@ -7,7 +7,6 @@
 #include <sheaf/jit/plan/compared.hpp>
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
-#include <sheaf/jit/plan/same_but_for_names.hpp>
 #include <sheaf/jit/plan/sliding.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
@@ -50,9 +49,10 @@ class running_place {
 
   node_id found(node_id none) {
     walk_along();
-    const node_id extremum = run(p.extremum, value), known = stored_before(extremum);
-    const node_id top =
-        known != no_node ? known : kept(extremum, "running", "the extremum so far, which says where a position is");
+    const node_id extremum = run(p.extremum, value), known = known_as(g, extremum, walk, c.before);
+    const node_id top = known != no_node
+                            ? proven(g, known)
+                            : kept(extremum, "running", "the extremum so far, which says where a position is");
     // Of equals in the order of the scan.
     const node_id here = p.last == backward ? changes(top) : meets(top);
     const monoid fold = backward ? monoid::min : monoid::max;
@@ -96,26 +96,6 @@ class running_place {
     const node_id by = backward ? fresh_index(g, walk, walk, g.arg(walk, 1))
                                 : fresh_index(g, walk, g.arg(walk, 0), plus(g, walk, 1));
     return intern_reduce(g, fold, g.type(e), with(g, e, walk, by, proofs::kept), truth(g, true), {by});
-  }
-  // But for the names of bound indices.
-  bool is_named_alike(node_id a, node_id b) {
-    same_but_for_names same(g);
-    if (g.free[a] != g.free[b] || !same(a, b)) return false;
-    return std::ranges::all_of(indices_of(g, g.free[a]), [&](node_id idx) { return same.named(idx) == idx; });
-  }
-  // A stage that holds it already, as a program's own running extremum.
-  node_id stored_before(node_id e) {
-    for (const stage& made : c.before)
-      for (std::size_t d = 0; d < made.indices.size(); ++d) {
-        const node_id idx = made.indices[d], body = g.arg(made.define, 0);
-        if (!known_equal(g, g.arg(idx, 0), g.arg(walk, 0)) || !known_equal(g, g.arg(idx, 1), g.arg(walk, 1))) continue;
-        if (g.type(made.define) != g.type(e) || !names_all(g, body, made.indices)) continue;
-        if (!is_named_alike(with(g, body, idx, walk), e)) continue;
-        std::vector<node_id> subscripts = made.indices;
-        subscripts[d] = walk;
-        return proven(g, load_at(g, made.define, subscripts));
-      }
-    return no_node;
   }
   node_id kept(node_id e, const char* name, const char* reason) {
     return proven(g, stored(c, e, {name, layout_of(c, e, s), reason}));

@@ -126,8 +126,9 @@ element type_of_list(const context& c, const inverse_index_form& l) {
   return narrow ? element::u32 : element::i64;
 }
 
-// The stage that makes the index, with room for a place of each update in so many planes.
-stage stage_of(graph& g, const inverse_index_form& l, node_id walked, std::int64_t planes_of, element type) {
+}  // namespace
+
+stage stage_of_list(graph& g, const inverse_index_form& l, node_id walked, std::int64_t planes_of, element type) {
   stage lists;
   lists.how = way::inverse_index;
   lists.inverse = l;
@@ -141,6 +142,8 @@ stage stage_of(graph& g, const inverse_index_form& l, node_id walked, std::int64
   return lists;
 }
 
+namespace {
+
 // Tasks each count a block of the outermost index, where that is little beside the walk itself.
 std::int64_t blocks_of_list(const facts& known, const inverse_index_form& l, const amount& updates) {
   if (!is_closed(known.g(), l.walk.front())) return 0;
@@ -150,8 +153,9 @@ std::int64_t blocks_of_list(const facts& known, const inverse_index_form& l, con
   return pays && known.trips(l.walk.front()) >= 2.0 * list_blocks ? list_blocks : 0;
 }
 
-// By all threads of a GPU: a row is a chunk then.
-bool sorted_on_device(const context& c, stage& lists, inverse_index_form& l) {
+}  // namespace
+
+bool sort_list_on_device(const context& c, stage& lists, inverse_index_form& l) {
   graph& g = c.g;
   l.chunk = 1;
   l.all_fit = std::ranges::all_of(l.walk, [&](node_id idx) { return is_closed(g, idx); });
@@ -161,8 +165,6 @@ bool sorted_on_device(const context& c, stage& lists, inverse_index_form& l) {
       .type = g.type(lists.define)};
   return sort_on_device(c, lists, wanted, l.walk.size() > 1 ? l.walk.back() : no_node);
 }
-
-}  // namespace
 
 inverse_index_form listed_by_row(const context& c, const stage& s, node_id walk, node_id owned, node_id at) {
   const auto& [g, known, done] = c;
@@ -179,7 +181,7 @@ inverse_index_form listed_by_row(const context& c, const stage& s, node_id walk,
   }
   inverse_index_form l{.walk = {walk}, .named = {walk}, .owned = owned, .at = at, .chunk = 1,
                        .room = trips_of(g, walk), .by_row = true, .all_fit = true};
-  stage lists = stage_of(g, l, walk, 1, element::i64);
+  stage lists = stage_of_list(g, l, walk, 1, element::i64);
   lists.when = s.when;
   lists.operations = 4 * known.trips(walk);
   lists.bytes = 8.0 * (known.trips(walk) + known.trips(owned));
@@ -235,23 +237,23 @@ bool take_row_order(const context& c, stage& s) {
 
 namespace {
 
-// Which of its indices an update's value depends on, once its row is known; at least one, so that there is an update.
-std::vector<node_id> named_by(graph& g, const stage& s, const std::vector<node_id>& walk) {
+// Which of its indices an update's value depends on, once its row is known.
+std::vector<node_id> needed_by(graph& g, const stage& s, const std::vector<node_id>& walk) {
   const term_of_row term = in_row(g, s);
-  std::vector<node_id> named;
+  std::vector<node_id> needed;
   for (const node_id idx : walk)
-    if (uses(g, term.value, idx) || uses(g, term.rest, idx)) named.push_back(idx);
-  return named.empty() ? std::vector<node_id>{walk.back()} : named;
+    if (uses(g, term.value, idx) || uses(g, term.rest, idx)) needed.push_back(idx);
+  return needed;
 }
 
 // Where all that the value depends on is one load of 4 bytes, that goes with the key: by rows it would be read
 // anywhere, a sector for each. Not of a list that is kept, whose values may change; nor of slices, which may be walked
 // with rows that none has, whose value nothing proves.
-void list_value(const context& c, const stage& s, inverse_index_form& l) {
+void list_value(const context& c, const stage& s, const std::vector<node_id>& walk, std::vector<node_id>& needed) {
   const auto& [g, known, before] = c;
-  if (l.walk.size() != 1) return;
+  if (walk.size() != 1) return;
   const term_of_row term = in_row(g, s);
-  const index_set walked = set_of(g, l.walk);
+  const index_set walked = set_of(g, walk);
   node_id value = no_node;
   for (const node_id root : {term.value, term.rest})
     for_each_node(g, root, [&](node_id n) {
@@ -263,7 +265,7 @@ void list_value(const context& c, const stage& s, inverse_index_form& l) {
   replacement put(g, proofs::kept);
   put.add(value, identity_of(g, monoid::sum, type));
   if (g.free[put(term.value)].meets(walked) || g.free[put(term.rest)].meets(walked)) return;
-  l.named = {value};
+  needed = {value};
 }
 
 // Does each update read elements of its own, which lie one after the other in the order of the walk or anywhere? By
@@ -308,12 +310,9 @@ bool list_updates(const context& c, stage& s) {
   updated_rows t = rows_of(g, s);
   // Where data names further indices, each element of a row would ask all of the row's updates.
   if (!groups && !fixed_of(g, s, t).empty()) return false;
-  index_set walked;
-  for (const node_id idx : bound_indices(g, s.body)) {
-    walked.insert(g.ordinal(idx));
-    walked |= g.free[idx];
-  }
-  index_set own = set_of(g, bound_indices(g, s.body));
+  const index_set own = set_of(g, bound_indices(g, s.body));
+  index_set walked = own;
+  for (const node_id idx : bound_indices(g, s.body)) walked |= g.free[idx];
   if (t.at == no_node || !walked.within(own) || !g.free[t.at].within(own) || g.type(t.at) != element::i64 ||
       holds(g, t.at, op::reduce))
     return false;
@@ -332,8 +331,9 @@ bool list_updates(const context& c, stage& s) {
   const amount room_for_lists = most_of_result * results * row(g.type(s.define)).bytes;
   if (!updates || (!force_for_tests && (groups ? *updates < sorted_from : bytes > room_for_lists))) return false;
   const std::vector<node_id> loops = walk_of(g, known, s);
+  std::vector<node_id> needed = gpu ? needed_by(g, s, loops) : loops;
   inverse_index_form l{.walk = loops,
-                       .named = gpu ? named_by(g, s, loops) : loops,
+                       .named = planes_for(needed, loops),
                        .owned = s.owned,
                        .at = t.at,
                        .chunk = force_for_tests ? 4 : least_chunk,
@@ -342,17 +342,19 @@ bool list_updates(const context& c, stage& s) {
   while (l.chunk < most_rows && known.trips(s.owned) / static_cast<double>(l.chunk) > most_chunks) l.chunk *= 2;
   if (!gpu && !by_row) l.blocks = blocks_of_list(known, l, *updates);
   const element type = gpu ? type_of_list(c, l) : element::i64;
-  if (type == element::u32 && !promised) list_value(c, s, l);
+  if (type == element::u32 && !promised) list_value(c, s, loops, needed);
+  l.named = planes_for(needed, loops);
+  if (by_row && share_list(c, s, {l, needed, type})) return true;
   inverse_index_form used = l;  // as the scatter sees it
   if (gpu && flatten_walk(c, l)) used.room = l.room;
   const auto planes = static_cast<std::int64_t>(l.named.size()) + (by_row ? 0 : 1);
-  stage lists = stage_of(g, l, used.walk.front(), planes, type);
+  stage lists = stage_of_list(g, l, used.walk.front(), planes, type);
   lists.when = s.when;
   const auto unnamed = static_cast<double>(loops.size() - l.named.size());
   lists.bytes = (bytes - 8.0 * unnamed * *updates) * (row(type).bytes / 8.0) + bytes_of_counts(known, l);
   lists.operations = 4 * *updates;
   lists.reasons.push_back(what_is_listed(l));
-  if (gpu && !sorted_on_device(c, lists, l)) return false;
+  if (gpu && !sort_list_on_device(c, lists, l)) return false;
   used.chunk = l.chunk, used.all_fit = l.all_fit, used.array = lists.define;
   s.inverse = used;
   fold_parts_of_rows(c, s);

@@ -58,4 +58,11 @@ void fold_parts_of_rows(const context& c, stage& s) {
                       " updates are folded by groups of their own before, however many a row has");
 }
 
+void read_parts_anew(const context& c, stage& s) {
+  row_parts_form& f = s.inverse.parts;
+  if (f.array == no_node) return;
+  f.update = f.value = f.rest = no_node, f.lanes = 1;
+  take_lanes(c, s, s.inverse, f);
+}
+
 }  // namespace sheaf::inline v0_1::plan

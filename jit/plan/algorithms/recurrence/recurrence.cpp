@@ -23,7 +23,9 @@ using namespace numerics::recurrence;
 
 class recurrence {
  public:
-  recurrence(const context& c, node_id n, const stage& s) : c(c), g(c.g), n(n), s(s) {}
+  // stays: what is found may hold its sum as a scan, which the stage is itself where it can.
+  recurrence(const context& c, node_id n, const stage& s, bool stays = false)
+      : c(c), g(c.g), n(n), s(s), stays(stays) {}
 
   // The fold of a chain of maps h -> b + a * h along r.
   node_id chained(const sliding& r) {
@@ -44,14 +46,13 @@ class recurrence {
     if (monoid_of(g, n) != monoid::sum || list.size() != 1 || !find_range(list[0]) || !has_closed_ranges(g, n))
       return no_node;
     std::vector<node_id> keys;
-    const auto look = [&](node_id q) {
-      if (g.kind(q) == op::reduce) keys.push_back(q);
-    };
-    for_each_node(g, g.arg(n, 0), look);
-    for_each_node(g, g.arg(n, 1), look);
+    for (const int part : {0, 1})
+      for_each_node(g, g.arg(n, part), [&](node_id q) {
+        if (g.kind(q) == op::reduce) keys.push_back(q);
+      });
     for (const node_id q : keys) {
-      if (!is_key(q)) continue;
-      key = q;
+      if (is_key(q)) key = q;
+      else continue;
       if (const node_id found = by_equality(); found != no_node) return found;
       if (const node_id found = by_exponential(); found != no_node) return found;
     }
@@ -90,8 +91,8 @@ class recurrence {
   // Is a value the same whatever t and u, but for what the bound index makes of it? Otherwise an extremum does not run
   // on.
   bool depends_only_on(node_id value, node_id bound) const {
-    bool fine = true;
     std::unordered_set<node_id> seen{bound};
+    bool fine = true;
     const auto go = [&](auto&& self, node_id x) -> void {
       if (!seen.insert(x).second || g.kind(x) == op::extent) return;
       fine = fine && x != t && x != u;
@@ -109,8 +110,7 @@ class recurrence {
   // e with t and u at the walked place, which neither may reach otherwise.
   node_id walked(node_id e) {
     replacement put(g, proofs::kept);
-    put.add(t, walk);
-    put.add(u, walk);
+    for (const node_id idx : {t, u}) put.add(idx, walk);
     put.add(key, walked_key);
     return put(e);
   }
@@ -153,6 +153,11 @@ class recurrence {
   node_id materialised(node_id e, const char* name, const std::string& reason) {
     return proven(g, stored(c, e, {name, layout_of(c, e, s), reason}));
   }
+  // Which a stage may hold already, as a program's own.
+  node_id running(node_id e, const char* reason) {
+    const node_id known = known_as(g, e, walk, c.before);
+    return known != no_node ? proven(g, known) : materialised(e, "running", reason);
+  }
 
   node_id by_equality() {
     const extremum_ties ties = extremum_ties_of(g, n);
@@ -160,16 +165,15 @@ class recurrence {
         key != (ties.own ? ties.mine : ties.key) || !only(ties.value, u))
       return no_node;
     start();
-    const node_id running =
-        materialised(walked_key, "running", "the extremum so far, which its ties are compared with");
-    const node_id same = make(g, op::equal, at(running, previous()), running);
+    const node_id top_here = running(walked_key, "the extremum so far, which its ties are compared with");
+    const node_id same = make(g, op::equal, at(top_here, previous()), top_here);
     node_id value = walked(ties.value);
     if (!adjoint)
-      value = make(g, op::select, make(g, op::equal, keyed_at(walk), running), value, number_like(g, value, 0));
+      value = make(g, op::select, make(g, op::equal, keyed_at(walk), top_here), value, number_like(g, value, 0));
     const node_id sum = found_sum(value, same, "it meets ties of a running extremum: they end where that changes");
     const node_id here = read(sum);
     if (!adjoint) return here;
-    const node_id top = proven(g, at(running, t));
+    const node_id top = proven(g, at(top_here, t));
     return make(g, op::select, make(g, op::equal, ties.mine, top), here, number_like(g, here, 0));
   }
 
@@ -185,9 +189,9 @@ class recurrence {
     bool keyed = is_true(g, g.arg(key, 1));
     for (const node_id e : list) {
       keyed = keyed || e == keyed_at(adjoint ? t : u, 1);
-      if (only(e, u)) condition_of_u = conjunction(g, condition_of_u, e);
-      else if (only(e, t)) condition_of_t = conjunction(g, condition_of_t, e);
-      else return false;
+      if (!only(e, u) && !only(e, t)) return false;
+      node_id& all = only(e, u) ? condition_of_u : condition_of_t;
+      all = conjunction(g, all, e);
     }
     return keyed;
   }
@@ -222,9 +226,8 @@ class recurrence {
     rest = make(g, op::select, condition_of_u, rest, number_like(g, rest, 0));
     if (!only(rest, u)) return no_node;
     start();
-    const node_id shift = materialised(walked(centre), "running", "the largest so far: terms are relative to it");
-    const node_id before_it = at(shift, previous());
-    const node_id gap = adjoint ? make(g, op::sub, shift, before_it) : make(g, op::sub, before_it, shift);
+    const node_id shift = running(walked(centre), "the largest so far: terms are relative to it");
+    const node_id last = at(shift, previous()), gap = make(g, op::sub, adjoint ? shift : last, adjoint ? last : shift);
     const node_id factor = materialised(make(g, op::exp, gap), "factor", "from one shift to the next");
     node_id value = walked(rest);
     if (!adjoint) value = make(g, op::mul, value, make(g, op::exp, make(g, op::sub, keyed_at(walk), shift)));
@@ -243,9 +246,10 @@ class recurrence {
     if (holds(g, value, op::reduce)) value = materialised(value, "materialised", "a recurrence walks over it");
     const element type = numerics::recurred(g.type(n));
     value = cast_to(g, type, value);
-    if (c.known.for_groups())  // a scan like others, rounded as it is stored
-      return materialised(cast_to(g, g.type(n), running_map(g, walk, backward, value, cast_to(g, type, factor))),
-                          "recurrence", reason);
+    if (c.known.for_groups()) {  // a scan like others, rounded as it is stored
+      const node_id whole = cast_to(g, g.type(n), running_map(g, walk, backward, value, cast_to(g, type, factor)));
+      return stays ? whole : materialised(whole, "recurrence", reason);
+    }
     const node_id body = g.type(factor) == element::boolean
                              ? make(g, op::select, factor, value, number_like(g, value, 0))
                              : make(g, op::add, value, cast_to(g, type, factor));
@@ -328,7 +332,7 @@ class recurrence {
     c.before.push_back(std::move(made));  // after what it reads
   }
   node_id read(node_id sum) {
-    return cast_to(g, g.type(n), proven(g, at(sum, t)));
+    return cast_to(g, g.type(n), g.kind(sum) == op::load ? proven(g, at(sum, t)) : at(sum, t));
   }
 
   const context c;
@@ -340,6 +344,7 @@ class recurrence {
   bool backward = false;    // n's range begins at t
   bool adjoint = false;     // the key depends on u
   bool may_vanish = false;  // factors may be 0 where others are infinite
+  bool stays;
 };
 
 node_id take_moved(const context& c, node_id n, const stage& s) {
@@ -359,7 +364,7 @@ node_id take_moved(const context& c, node_id n, const stage& s) {
 }
 
 node_id take_plain(const context& c, node_id n, const stage& s) {
-  const node_id found = recurrence(c, n, s)();
+  const node_id found = recurrence(c, n, s, true)();
   return found != no_node ? found : take_moved(c, n, s);
 }
 

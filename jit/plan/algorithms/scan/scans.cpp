@@ -8,6 +8,7 @@
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/algorithms/recurrence/recurrence.hpp>
 #include <sheaf/jit/plan/algorithms/scan/descending.hpp>
+#include <sheaf/jit/plan/algorithms/scan/scan_results.hpp>
 #include <sheaf/jit/plan/algorithms/scan/states.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/separate.hpp>
@@ -68,7 +69,7 @@ void carry_blocks(const context& c, stage& s) {
   const int values = several ? g[f.value].count : 1;
   const auto fold_of = [&](int k) { return several ? sibling(g, f.fold, k) : f.fold; };
   const auto type_of = [&](int k) {
-    return several ? own_row_of(g, fold_of(k)).type : numerics::carried(f.fold, g.type(s.define));
+    return several ? own_row_of(g, fold_of(k)).type : numerics::carried(f.fold, folded_type(g, s));
   };
   flat<node_id> totals, carries;
   const node_id value = several ? put(f.value) : cast_to(g, type_of(0), put(f.value));
@@ -81,14 +82,19 @@ void carry_blocks(const context& c, stage& s) {
   f.carry = several ? tuple(g, carries) : carries[0];
 }
 
-// The whole body of a stage is a running result: it runs as a scan.
-void make_scan(const context& c, stage& s, const sliding& r) {
-  const auto& [g, known, before] = c;
+// The results of a scan in blocks, if it pays.
+void share_scan(const context& c, stage& s);
+
+// The body of a stage is a running result, or a function of one: it runs as a scan.
+void make_scan(const context& c, stage& s, const sliding& r, bool is_function) {
+  graph& g = c.g;
+  const node_id body = s.body;
   const walked w = value_along(g, r);
   scan_form& f = s.form.emplace<scan_form>();
   f.fold = monoid_of(g, r.reduce);
   f.value = plain_value(c, w.value, s);
   f.walk = w.walk;
+  if (is_function) name_function(g, f, r, body);
   const bound_line low = bound_of(g, r.low, r.over), high = bound_of(g, r.high, r.over);
   f.backward = low.slope == 1;
   f.shift = g[f.backward ? low.rest : high.rest].attribute;
@@ -97,6 +103,13 @@ void make_scan(const context& c, stage& s, const sliding& r) {
   s.body = f.value;
   s.reasons.push_back(std::string("scan: its range ") + (f.backward ? "begins" : "ends") +
                       " at the index itself; one pass" + (f.backward ? ", backward" : ""));
+  share_scan(c, s);
+  if (is_function) read_function(g, s);
+}
+
+void share_scan(const context& c, stage& s) {
+  const auto& [g, known, before] = c;
+  scan_form& f = s.scan();
   index_set others = g.free[f.value];
   others.erase(g.ordinal(f.walk));
   const amount rows = known.trips(others), places = known.trips(f.walk);
@@ -181,17 +194,6 @@ bool pays(graph& g, const facts& known, const sliding& r, std::int64_t width) {
   const amount results = known.trips(r.over),
                stride = static_cast<double>(std::max<std::int64_t>(1, bound_of(g, r.low, r.over).slope));
   return static_cast<double>(width) >= window_from * stride && results * stride >= static_cast<double>(width);
-}
-
-// A value of a state that is an extremum of itself alone is scanned as that.
-monoid folded_alone(graph& g, monoid own, int width) {
-  const own_monoid_row& m = own_row_of(g, own);
-  const auto operand = [&](int k) { return g.intern(op::operand, m.type, k, nullptr, 0); };
-  for (const monoid plain : {monoid::max, monoid::min})
-    if (m.identity == identity_of(g, plain, m.type) &&
-        m.combine == make(g, row(plain).combine, operand(m.component), operand(width + m.component)))
-      return plain;
-  return own;
 }
 
 // A running result whose range is cut, or grows by other steps: it is read from a plain one. So is what comes after a
@@ -359,12 +361,15 @@ bool scan(const context& c, stage& s, site& at) {
   // A state's value may be rounded as it is stored.
   const bool rounded = c.known.for_groups() && folds_tuple(c.g, at.node) && is_floating(c.g.type(s.body)) &&
                        c.g.kind(s.body) == op::cast && c.g.arg(s.body, 0) == at.node;
-  if (at.node == s.body || rounded) {
-    make_scan(c, s, at.range());
+  const bool is_function = at.node != s.body && !rounded && is_function_of_scan(c, s, at.range());
+  if (at.node == s.body || rounded || is_function) {
+    make_scan(c, s, at.range(), is_function);
     return true;
   }
+  const node_id whole = c.known.for_groups() ? as_used(c.g, s.body, at.node) : at.node;
   const stage like = layout_of(c, at.node, s);
-  return put_in(c, s, at, proven(c.g, stored(c, at.node, {"scanned", like, "a scan inside an expression"})));
+  replace_in(c.g, s, whole, proven(c.g, stored(c, whole, {"scanned", like, "a scan inside an expression"})));
+  return true;
 }
 
 bool look_up_scan(const context& c, stage& s, site& at) {

@@ -40,4 +40,14 @@ std::vector<bool> needed_of_carry(graph& g, const scan_form& f, int values) {
   return needed;
 }
 
+monoid folded_alone(graph& g, monoid own, int width) {
+  const own_monoid_row& m = own_row_of(g, own);
+  const auto operand = [&](int k) { return g.intern(op::operand, m.type, k, nullptr, 0); };
+  for (const monoid plain : {monoid::max, monoid::min})
+    if (m.identity == identity_of(g, plain, m.type) &&
+        m.combine == make(g, row(plain).combine, operand(m.component), operand(width + m.component)))
+      return plain;
+  return own;
+}
+
 }  // namespace sheaf::inline v0_1::plan

@@ -13,4 +13,7 @@ void make_ends(stage& made, const scan_form& of, monoid fold, node_id block);
 // Which values of what comes before a block its results depend on.
 std::vector<bool> needed_of_carry(graph& g, const scan_form& f, int values);
 
+// A value of a state that is an extremum of itself alone is scanned as that.
+monoid folded_alone(graph& g, monoid own, int width);
+
 }  // namespace sheaf::inline v0_1::plan
