@@ -150,8 +150,8 @@ static bool take_inside_loads(const context& c, stage& s) {
     if (all && some) inside.push_back(n);
   }
   if (inside.empty()) return false;
-  s.body = proving(g, inside, proving::in::itself)(s.body);
-  return true;
+  const node_id before = std::exchange(s.body, proving(g, inside, proving::in::itself)(s.body));
+  return s.body != before;
 }
 
 bool take_known_conditions(const context& c, stage& s) {

@@ -104,7 +104,8 @@ static bool has_long_blocks(const graph& g, const facts& known, const cache_tile
   std::vector<node_id> walks = loops_of(g, c.reduce, no_node);
   if (walks.size() == 1) return true;
   walks.erase(walks.begin(), walks.end() - 2);
-  return known.trips(set_of(g, walks)) >= tuning::products::least_of_blocks;
+  const amount last = known.trips(walks.back());  // of no batches, too
+  return max(last, known.trips(set_of(g, walks))) >= tuning::products::least_of_blocks;
 }
 
 cache_tile_form packed_form(const graph& g, const facts& known, const stage& s, node_id lane) {

@@ -132,7 +132,8 @@ node_id with_folds_stored(graph& g, std::vector<stage>& stages, node_id of) {
       stage s;
       s.body = fold;
       s.indices = indices_of(g, free);
-      s.define = define(g, g.name("materialised", 12), fold, s.indices.data(), static_cast<int>(s.indices.size()));
+      // A name of its own: rules may store the same of what else is left in a stage before this one is theirs to see.
+      s.define = define(g, g.name("of_slices", 9), fold, s.indices.data(), static_cast<int>(s.indices.size()));
       s.made = origin::read_apart;
       s.reasons.push_back("what a slice folds of itself, read for each of its elements");
       result = load_at(g, s.define, s.indices);

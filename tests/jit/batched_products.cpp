@@ -25,7 +25,7 @@ TEST(batched_products, matrices) {
   for (const std::int64_t terms : {0, 300, 513}) {
     trial t = trial_of(c);
     t.random("a", {3, 200, terms}).random("b", {3, terms, 70});
-    EXPECT_EQ(says(t, "cache tile 192 i x 256 k, 1 packed, of each n"), terms > 0) << t.plan_text();
+    EXPECT_EQ(says(t, "cache tile 96 i x 256 k, 1 packed, for all n"), terms > 0) << t.plan_text();
     t.expect_right(1e-5);
     t.expect_same_elsewhere();
   }
@@ -59,8 +59,8 @@ TEST(batched_products, one_matrix_for_all) {
   trial first = trial_of(c), second = trial_of(c);
   first.random("a", {100, 7, 200}).random("w", {200, 70});
   second.random("a", {7, 100, 200}).random("w", {200, 70});
-  EXPECT_TRUE(says(first, "cache tile 192 n x 256 k, 1 packed, of each i")) << first.plan_text();
-  EXPECT_TRUE(says(second, "cache tile 192 i x 256 k, 1 packed, of each n")) << second.plan_text();
+  EXPECT_TRUE(says(first, "cache tile 96 n x 256 k, 1 packed, for all i")) << first.plan_text();
+  EXPECT_TRUE(says(second, "cache tile 96 i x 256 k, 1 packed, for all n")) << second.plan_text();
   first.expect_right(1e-5);
   second.expect_right(1e-5);
 }
