@@ -142,7 +142,8 @@ class cache_tiling {
     at.close();
   }
 
-  // Of the block, what the rows at hand walk.
+  // Of the block, what the rows at hand walk. Their own outer indices are bound to the block's, at places outside of
+  // their ranges too, where the walk is empty: no load is of them alone (packing.cpp).
   walked own_part(scope& at) {
     const std::vector<node_id> own = plan::loops_of(g_, c_.reduce, no_node);
     walked w = block_;

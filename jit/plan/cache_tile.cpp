@@ -32,7 +32,7 @@ void take_rows(const facts& known, kernel_plan& k, node_id rows) {
   k.tile = {{rows, iterations, {}}};
 }
 
-// Does an expression name the index itself, not only in the range of another?
+// Does an expression without reductions name the index itself, not only in the range of another?
 bool names(const graph& g, node_id e, node_id idx) {
   if (e == idx) return true;
   const op kind = g.kind(e);

@@ -9,6 +9,7 @@ namespace sheaf::inline v0_1::plan {
 
 void order_by_rows(const facts& known, stage& s) {
   const graph& g = known.g();
+  if (s.loop_within || s.rows.block != no_node) return;
   std::vector<node_id> loads;
   index_set inner{};
   inner.insert(g.ordinal(s.vector));

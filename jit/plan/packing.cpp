@@ -63,6 +63,15 @@ bool is_closed_within(const graph& g, node_id walk, const index_set& batch) {
   return closed(g.arg(walk, 0)) && closed(g.arg(walk, 1));
 }
 
+// A block binds the walks around its own two at places that a row may lack: nothing is read there for these alone.
+bool reads_for_walk(const graph& g, const cache_tile_form& c, const std::vector<node_id>& walks) {
+  const std::vector<node_id> loads = loads_in(g, g.arg(c.reduce, 0));
+  for (std::size_t n = 0; n + 2 < walks.size(); ++n)
+    for (const node_id load : loads)
+      if (uses(g, load, walks[n]) && !uses(g, load, c.walk)) return false;
+  return true;
+}
+
 // Do a batch and a walk meet in one subscript of what is packed, as the points of a kernel and the places of an image
 // do? Then most of it would be packed again for the next point.
 bool slides(const graph& g, const cache_tile_form& c) {
@@ -92,6 +101,7 @@ cache_tile_form packed_form(const graph& g, const stage& s, node_id rows, node_i
     if (idx != rows && idx != lane) c.batch.push_back(idx);
   for (const node_id walk : walks)
     if (!is_closed_within(g, walk, set_of(g, c.batch))) return {};
+  if (!reads_for_walk(g, c, walks)) return {};
   const bool closed = std::ranges::all_of(s.indices, [&](node_id idx) { return is_closed(g, idx); });
   const bool several = !c.batch.empty() || walks.size() > 1;
   if (several && (!closed || s.order.index != no_node)) return {};

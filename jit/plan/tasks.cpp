@@ -43,8 +43,8 @@ void narrow_lanes(const facts& known, stage& s) {
     s.lanes /= 2;
 }
 
-// May a task take twice its lanes? On a GPU not if there would be too few tasks.
-bool may_double(const facts& known, const stage& s) {
+// May a task take more lanes? On a GPU not if twice as many would make too few tasks.
+bool may_grow(const facts& known, const stage& s) {
   return !known.for_groups() || known.trips(s.vector) >= 2 * known.enough_tasks() * static_cast<double>(s.task.chunk);
 }
 
@@ -149,7 +149,7 @@ void share_map(graph& g, const facts& known, stage& s) {
   if (!follows) {
     const amount all = max(1, known.value(each.closed).value_or(1) * each.open);
     const std::int64_t by = known.call().gpu ? 2 : sizes::step;
-    while (static_cast<double>(s.task.chunk) * all < known.elements(sizes::elements) && may_double(known, s))
+    while (static_cast<double>(s.task.chunk) * all < known.elements(sizes::elements) && may_grow(known, s))
       s.task.chunk *= by;
     chunk = integer(g, s.task.chunk);
   }

@@ -25,7 +25,7 @@ TEST(batched_products, matrices) {
   for (const std::int64_t terms : {0, 300, 513}) {
     trial t = trial_of(c);
     t.random("a", {3, 200, terms}).random("b", {3, terms, 70});
-    EXPECT_EQ(says(t, "cache tile 96 i x 256 k, 1 packed, for all n"), terms > 0) << t.plan_text();
+    EXPECT_EQ(says(t, "cache tile 192 i x 256 k, 1 packed, of each n"), terms > 0) << t.plan_text();
     t.expect_right(1e-5);
     t.expect_same_elsewhere();
   }

@@ -2,7 +2,6 @@
 // the same bits for any tasks.
 #include "convolutions.hpp"
 
-
 namespace sheaf::test {
 namespace {
 
@@ -69,6 +68,36 @@ TEST(convolutions, weights_of_volumes) {
   test.random("cubes", {2, 16, 5, 9, 11}).random("kernel", {16, 16, 3, 3, 3}).random("k", {2, 16, 5, 9, 11});
   EXPECT_TRUE(says(test, "1 packed, for all s and u and v")) << test.plan_text();
   expect_right_in_any_tasks(test);
+}
+
+// What the outermost walk alone reads would be read at places that not every place of the kernel has, or none.
+TEST(convolutions, weights_beside_a_factor_of_the_outermost_walk) {
+  constexpr auto t = axis<"t">;
+  constexpr auto s = axis<"s">;
+  constexpr auto frames = tensor<"frames", float, 4>;
+  constexpr auto when = tensor<"when", float, 1>;
+  constexpr auto kernel = tensor<"kernel", float, 5>;
+  constexpr auto deep = t.in(0_c, extent(g, dim<1>));
+  constexpr auto across = i.in(0_c, extent(g, dim<2>));
+  constexpr auto along = j.in(0_c, extent(g, dim<3>));
+  constexpr auto y = define<"y">(o, deep, across, along) =
+      sum(over(c, s, u, v), frames.padded(0_c)(c, t + s - 1_c, i + u - 1_c, j + v - 1_c) *
+                                when.padded(0_c)(t + s - 1_c) * kernel(o, c, s, u, v));
+  constexpr auto loss = define<"loss">() = sum(over(o, deep, across, along), y(o, t, i, j) * g(o, t, i, j));
+  for (const std::int64_t times : {3, 0}) {
+    trial test = trial_of(grad(loss, kernel));
+    test.random("frames", {18, times, 5, 31}).random("when", {times}).random("kernel", {17, 18, 3, 3, 3});
+    test.random("g", {17, times, 5, 31});
+    EXPECT_FALSE(says(test, "packed, for all")) << test.plan_text();
+    expect_right_in_any_tasks(test);
+  }
+  constexpr auto z = tensor<"z", float, 1>;
+  constexpr auto most = define<"most">(c, o) = sum(over(t, i, j), maximum(z(t), x(c, i, j) * images(o, t, i, j)));
+  for (const std::int64_t times : {6, 0}) {
+    trial test = trial_of(most);
+    test.random("x", {100, 9, 11}).random("z", {times}).random("images", {40, times, 9, 11});
+    expect_right_in_any_tasks(test);
+  }
 }
 
 // One matrix for many batches is packed for several of them.
