@@ -44,13 +44,20 @@ bool binds(const graph& g, node_id reduce, node_id use) {
 
 }  // namespace
 
+// Does a reduction read what the definition folds for itself? Then it folds that where it walks those rows.
+static bool walks_rows(const graph& g, node_id reduce, node_id define) {
+  return std::ranges::any_of(loads_in(g, g.arg(define, 0)), [&](node_id n) {
+    return g[n].count > 2 && reads(g, g.arg(reduce, 0), g.arg(n, 0));
+  });
+}
+
 bool is_folded_again(const graph& g, const facts& known, const std::vector<stage>& stages, node_id use) {
   const node_id define = g.arg(use, 0);
   if (known.for_groups() || !folds_rows(g, known, stages, define)) return false;
   std::unordered_set<node_id> folds;
   for (const stage& s : stages)
     for (const node_id n : reductions_in(g, s.body))
-      if (binds(g, n, use)) folds.insert(n);
+      if (binds(g, n, use) && !walks_rows(g, n, define)) folds.insert(n);
   return folds.size() > 1;
 }
 
