@@ -26,7 +26,8 @@ bool ends_by(const facts& known, node_id end, const amount& size) {
 
 bool ends_within(const facts& known, node_id condition) {
   const graph& g = known.g();
-  if (known.call().gpu || g.kind(condition) != op::less || known.irregular()) return false;  // lanes are predicated there
+  if (known.call().gpu) return false;  // where lanes are predicated anyway
+  if (g.kind(condition) != op::less || known.irregular()) return false;
   const node_id i = g.arg(condition, 0), extent = g.arg(condition, 1);
   const bool counts = g.kind(i) == op::index && !is_unbound(g, i);
   if ((!counts && g.kind(i) != op::constant) || g.kind(extent) != op::extent) return false;
