@@ -142,13 +142,8 @@ static bool take_inside_loads(const context& c, stage& s) {
   for (const node_id n : loads_in(g, s.body)) {
     flat<node_id> list;
     if (!is_proven(g, n)) deltas::conjuncts(g, inside_condition(g, n), list);
-    bool all = list.size() > 0, some = false;
-    for (const node_id e : list) {
-      const bool ends = ends_within(c.known, e);
-      all = all && (ends || is_true(g, e)), some = some || ends;
-      if (!all) break;
-    }
-    if (all && some) inside.push_back(n);
+    const auto ends = [&](node_id e) { return ends_within(c.known, e); };
+    if (list.size() > 0 && std::ranges::all_of(list, ends)) inside.push_back(n);
   }
   if (inside.empty()) return false;
   const node_id before = std::exchange(s.body, proving(g, inside, proving::in::itself)(s.body));

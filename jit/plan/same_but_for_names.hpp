@@ -1,5 +1,6 @@
 // Expressions that compute the same with other indices over the same ranges. Shown by tests/jit/products.cpp.
 #pragma once
+#include <algorithm>
 #include <map>
 #include <set>
 #include <unordered_set>
@@ -28,6 +29,12 @@ class same_but_for_names {
   }
   // What the second has for an index of the first.
   node_id named(node_id idx) const { return names_.at(idx); }
+  // Are only bound indices named otherwise? free: those of the first that are not.
+  bool keeps(const index_set& free) const {
+    return std::ranges::all_of(names_, [&](const auto& pair) {
+      return pair.first == pair.second || !free.has(g_->ordinal(pair.first));
+    });
+  }
 
  private:
   bool is_index(node_id a, node_id b) {

@@ -345,18 +345,6 @@ stage& stage_behind(const context& c, node_id loaded) {
   return *std::ranges::find_if(c.before, [&](const stage& s) { return s.define == c.g.arg(loaded, 0); });
 }
 
-namespace {
-
-// But for the names of bound indices.
-bool is_named_alike(const graph& g, node_id a, node_id b) {
-  if (g.free[a] != g.free[b]) return false;
-  same_but_for_names same(g);
-  if (!same(a, b)) return false;
-  return std::ranges::all_of(indices_of(g, g.free[a]), [&](node_id idx) { return same.named(idx) == idx; });
-}
-
-}  // namespace
-
 node_id known_as(graph& g, node_id value, node_id walk, const std::vector<stage>& before) {
   for (const stage& made : before)
     for (std::size_t d = 0; d < made.indices.size(); ++d) {
@@ -364,7 +352,10 @@ node_id known_as(graph& g, node_id value, node_id walk, const std::vector<stage>
       const bool reaches =
           known_less_equal(g, g.arg(idx, 0), g.arg(walk, 0)) && known_less_equal(g, g.arg(walk, 1), g.arg(idx, 1));
       if (!reaches || made.when != no_node || g.type(made.define) != g.type(value)) continue;
-      if (!names_all(g, body, made.indices) || !is_named_alike(g, with(g, body, idx, walk), value)) continue;
+      if (!names_all(g, body, made.indices)) continue;
+      const node_id here = with(g, body, idx, walk);
+      same_but_for_names same(g);
+      if (g.free[here] != g.free[value] || !same(here, value) || !same.keeps(g.free[value])) continue;
       std::vector<node_id> subscripts = made.indices;
       subscripts[d] = walk;
       return load_at(g, made.define, subscripts);
