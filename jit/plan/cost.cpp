@@ -218,14 +218,24 @@ int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bo
 
 namespace {
 
-// The outermost dimension that idx walks, of all loads of terms and condition, from the last one.
+// Is idx named by n itself, and not only by data that n reads?
+bool is_named_by(const graph& g, node_id n, node_id idx) {
+  if (n == idx) return true;
+  if (g.kind(n) == op::load || !g.free[n].has(g.ordinal(idx))) return false;
+  for (int k = 0; k < g[n].count; ++k)
+    if (is_named_by(g, g.arg(n, k), idx)) return true;
+  return false;
+}
+
+// The outermost dimension that idx walks, of all loads of terms and condition, from the last one. Places that data
+// names are anywhere.
 int outermost_dimension(const graph& g, node_id reduce, node_id idx) {
   int outermost = -1;
   const auto look = [&](node_id n) {
     if (g.kind(n) != op::load) return;
     const int rank = g[n].count - 1;
     for (int d = 0; d < rank; ++d)
-      if (g.free[g.arg(n, 1 + d)].has(g.ordinal(idx))) outermost = std::max(outermost, rank - 1 - d);
+      if (is_named_by(g, g.arg(n, 1 + d), idx)) outermost = std::max(outermost, rank - 1 - d);
   };
   for (const int k : {0, 1}) for_each_node(g, g.arg(reduce, k), look);
   return outermost;

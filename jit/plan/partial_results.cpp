@@ -66,17 +66,20 @@ bool is_long(const context& c, node_id n, std::span<const shapes::at_least> and_
 }
 
 row_blocks blocks_of(graph& g, node_id n, node_id cut, std::int64_t block) {
-  const node_id size = integer(g, block), low = g.arg(cut, 0), high = g.arg(cut, 1);
-  const node_id room = make(g, op::add, make(g, op::sub, high, low), integer(g, block - 1));
+  return blocks_of(g, n, cut, integer(g, block));
+}
+
+row_blocks blocks_of(graph& g, node_id n, node_id cut, node_id size) {
+  const node_id low = g.arg(cut, 0), high = g.arg(cut, 1);
   const text_range own = g.names[static_cast<int>(index_name(g, cut))];
   std::string name(g.text.data() + own.first, static_cast<std::size_t>(own.size));
   name += "_block";
   const node_id p = index(g, g.name(name.data(), static_cast<int>(name.size())), index_serial(g, cut), integer(g, 0),
-                          make(g, op::quotient, room, size));
+                          ceil_quotient(g, make(g, op::sub, high, low), size));
   const node_id start = make(g, op::add, low, make(g, op::mul, p, size));
   const node_id end = make(g, op::minimum, make(g, op::add, start, size), high);
   const node_id part = unused_index(g, cut, start, end, indices_in(g, n));
-  return {cut, part, p, block};
+  return {cut, part, p, is_constant(g, size) ? g[size].attribute : 0};
 }
 
 bool serves_several(const graph& g, const facts& known, const stage& s, std::span<const node_id> loops) {

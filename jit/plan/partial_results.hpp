@@ -10,6 +10,8 @@ bool is_long(const context& c, node_id n, std::span<const shapes::at_least> and_
 
 // Blocks of so many iterations of a bound index of n, and an index over those of one.
 row_blocks blocks_of(graph& g, node_id n, node_id cut, std::int64_t block);
+// A size of blocks that extents give when the kernel runs: rows.size is none then.
+row_blocks blocks_of(graph& g, node_id n, node_id cut, node_id size);
 
 // Of a processor's stage of partial results: does a block of rows serve several iterations of a loop, as those of a
 // product do? Once it is at hand, all of them fold it.

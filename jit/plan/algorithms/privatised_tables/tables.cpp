@@ -20,8 +20,41 @@ namespace {
 namespace tables = numerics::tables;
 using tuning::privatised_tables::seldom_from;
 
-// Iterations of the outermost index that make a block; 0: one table serves all.
-std::int64_t block_of(const context& c, const stage& s, node_id cut) {
+// Iterations of the outermost index that make a block: an expression of extents, for a call of many iterations is to
+// have no more tables than one of few. none: one table serves all.
+struct least_of_block {
+  double elements = 0, most_tables = 0;
+  bool of_results = false;  // a table costs what updates do: it has enough of them for each of its results
+};
+// Ranges that data gives are taken to be as long as usual.
+node_id usual_trips(const context& c, node_id idx) {
+  if (is_closed(c.g, idx)) return trips_of(c.g, idx);
+  return integer(c.g, std::max<std::int64_t>(1, c.known.trips(idx).typical()));
+}
+node_id block_of(const context& c, const stage& s, node_id cut, const least_of_block& least) {
+  graph& g = c.g;
+  node_id each = integer(g, 1), results = integer(g, 1);  // elements of an iteration
+  for (const node_id idx : bound_indices(g, s.body))
+    if (idx != cut) each = make(g, op::mul, each, usual_trips(c, idx));
+  for (const node_id idx : s.indices) {
+    results = make(g, op::mul, results, trips_of(g, idx));
+    if (idx != s.owned && !is_fixed(g, s, idx)) each = make(g, op::mul, each, trips_of(g, idx));
+  }
+  each = make(g, op::maximum, each, integer(g, 1));
+  const auto whole = [&](double x) { return integer(g, static_cast<std::int64_t>(x)); };
+  const auto blocks = [&](double count) { return ceil_quotient(g, trips_of(g, cut), whole(count)); };
+  const auto with = [&](node_id elements) { return ceil_quotient(g, elements, each); };
+  const auto of_results = [&](double updates) { return with(make(g, op::mul, results, whole(updates))); };
+  node_id block = make(g, op::maximum, blocks(least.most_tables), with(whole(least.elements)));
+  if (least.of_results) {
+    const node_id few = make(g, op::minimum, of_results(tables::updates_of_result), blocks(tables::few_tables));
+    block = make(g, op::maximum, block, make(g, op::maximum, few, of_results(tables::cost_of_result)));
+  }
+  const node_id chunk = ceil_quotient(g, integer(g, tables::chunk_of_runs), each);
+  return make(g, op::mul, ceil_quotient(g, block, chunk), chunk);
+}
+
+node_id block_of(const context& c, const stage& s, node_id cut) {
   const auto& [g, known, before] = c;
   index_set all = set_of(g, bound_indices(g, s.body)), others;
   for (const node_id idx : s.indices)
@@ -29,17 +62,11 @@ std::int64_t block_of(const context& c, const stage& s, node_id cut) {
   const amount rows = known.trips(cut), results = known.trips(set_of(g, s.indices));
   const amount updated = known.trips(all) * known.trips(others);  // elements
   const bool forced = known.call().force_for_tests;
-  if (forced && rows >= 2 * tables::forced_block) return tables::forced_block;
+  if (forced && rows >= 2 * tables::forced_block) return integer(g, tables::forced_block);
   const bool listed = s.vector != no_node && results >= tuning::inverse_index::listed_from;
-  if (forced || listed || updated < tables::from) return 0;
-  std::int64_t block = 1;
-  const auto is_enough = [&] {
-    return all_of({{tables::most_tables * block, rows},
-                   {updated * block, tables::block_elements * rows},
-                   {updated * block, results * tables::cost_of_result * rows}});
-  };
-  while (!is_enough()) block *= 2;
-  return rows >= 2 * block ? block : 0;
+  if (forced || listed || updated < tables::from) return no_node;
+  if (updated < 2 * tables::block_elements || updated < 2 * tables::cost_of_result * results) return no_node;
+  return block_of(c, s, cut, {tables::block_elements, tables::most_tables, true});
 }
 
 // On a GPU a group has its table in shared memory, which its lanes update in any order: so do integers alone. What they
@@ -54,20 +81,15 @@ bool may_share_table(const context& c, const stage& s, const std::vector<node_id
   const node_id at = rows_of(g, s).at;
   return at != no_node && g.free[at].has(g.ordinal(inner)) && may_vectorise(g, n, inner);
 }
-std::int64_t block_of_group(const context& c, const stage& s, node_id cut) {
+node_id block_of_group(const context& c, const stage& s, node_id cut) {
   const auto& [g, known, before] = c;
-  const amount rows = known.trips(cut), results = known.trips(s.owned);
-  const amount updates = known.trips(set_of(g, bound_indices(g, s.body)));
-  if (known.call().force_for_tests) return rows >= 2 * tables::forced_block ? tables::forced_block : 0;
-  if (updates < tables::from) return 0;
-  std::int64_t block = 1;
-  const auto is_enough = [&] {
-    return all_of({{tables::most_of_groups * block, rows},
-                   {tables::results_of_groups * block, rows * results},
-                   {updates * block, tables::block_elements * rows}});
-  };
-  while (!is_enough() && rows >= 2 * block) block *= 2;
-  return rows >= 2 * block ? block : 0;
+  const amount rows = known.trips(cut), updates = known.trips(set_of(g, bound_indices(g, s.body)));
+  if (known.call().force_for_tests)
+    return rows >= 2 * tables::forced_block ? integer(g, tables::forced_block) : no_node;
+  if (updates < tables::from || updates < 2 * tables::block_elements || rows < 2) return no_node;
+  const auto results = static_cast<double>(std::max<std::int64_t>(1, g[trips_of(g, s.owned)].attribute));
+  const double most = std::max(1.0, std::min(tables::most_of_groups, tables::results_of_groups / results));
+  return block_of(c, s, cut, {tables::block_elements, most});
 }
 
 // Of many tables some are joined first, by as many tasks.
@@ -101,8 +123,8 @@ bool take_tables(const context& of_call, stage& s) {
   if (!is_closed(g, cut)) return false;
   const bool group = known.for_groups();
   if (group && !may_share_table(c, s, walk)) return false;
-  const std::int64_t block = group ? block_of_group(c, s, cut) : block_of(c, whole, cut);
-  if (block == 0) return false;
+  const node_id block = group ? block_of_group(c, s, cut) : block_of(c, whole, cut);
+  if (block == no_node) return false;
   const row_blocks rows = blocks_of(g, n, cut, block);
   replacement put(g, proofs::kept);
   put.add(cut, rows.part);
@@ -117,8 +139,8 @@ bool take_tables(const context& of_call, stage& s) {
   part.rows = rows;
   part.group_table = group;
   part.seldom_changes = known.trips(rows.part) >= seldom_from * known.trips(set_of(g, s.indices));
-  part.reasons.push_back("privatised tables: one for each " + std::to_string(block) + " of " +
-                         count_text(known.trips(cut)) + " iterations" + (group ? ", in shared memory" : ""));
+  part.reasons.push_back("privatised tables: one for each block of " + count_text(known.trips(cut)) + " iterations" +
+                         (group ? ", in shared memory" : ""));
   const auto same = std::ranges::find_if(before, [&](const stage& o) {
     return o.made == origin::partial && o.body == part.body && o.indices == part.indices;
   });
