@@ -104,6 +104,13 @@ std::vector<std::int64_t> narrow_inputs(const graph& g, const call_class& a, con
   return columns;
 }
 
+// Elements of a row, where they are few: what it then is for is calls alone that have as many. 0: no matter.
+std::int64_t known_row(const shapes::amount& elements) {
+  if (!elements.may_be_fixed()) return 0;
+  const shapes::amount few = elements.certain();
+  return few >= 2 && few <= most_known ? elements.whole() : 0;
+}
+
 // All of a graph but its nodes and what points to them.
 graph without_nodes(const graph& g) {
   graph made;
@@ -153,6 +160,7 @@ arrangement::arrangement(const graph& g, const call_class& a, const extent_amoun
       if (d != a.closest[i]) f.order.push_back(d);
     if (rank > 0) f.order.push_back(a.closest[i]);
     f.columns = columns[i];
+    if (rank > 1 && f.columns == 0) f.known = known_row(extents[i][static_cast<std::size_t>(f.order.back())]);
     f.moved = !std::is_sorted(f.order.begin(), f.order.end());
     if (f.moved || f.columns > 0) numbers_ += 2 * f.order.size();
     forms_.push_back(std::move(f));
@@ -160,7 +168,7 @@ arrangement::arrangement(const graph& g, const call_class& a, const extent_amoun
 }
 
 graph arrangement::of(const graph& g) const {
-  if (as_given()) return g;
+  if (as_given()) return joined(g);
   return joined(reordered(g, false));
 }
 
@@ -227,10 +235,11 @@ graph arrangement::written(const graph& named) const {
 }
 
 graph arrangement::joined(const graph& g) const {
-  if (std::ranges::none_of(forms_, [](const form& f) { return f.columns > 0; })) return g;
+  if (std::ranges::none_of(forms_, [](const form& f) { return f.columns > 0 || f.known > 0; })) return g;
   graph made = without_nodes(g);
   for (int i = 0; i < g.inputs.size(); ++i) {
-    const std::int64_t columns = forms_[static_cast<std::size_t>(i)].columns;
+    const auto& [order, columns, known, moved] = forms_[static_cast<std::size_t>(i)];
+    if (known > 0) made.static_extents[made.inputs[i].first_extent + made.inputs[i].rank - 1] = known;
     if (columns == 0) continue;
     std::int64_t& rows = made.static_extents[made.inputs[i].first_extent + --made.inputs[i].rank - 1];
     if (rows != dynamic) rows *= columns;
@@ -240,7 +249,12 @@ graph arrangement::joined(const graph& g) const {
     list.clear();
     for (int k = 0; k < g[n].count; ++k) list.push_back(moved[static_cast<std::size_t>(g.arg(n, k))]);
     const int i = input_of(g, n), last = i < 0 ? 0 : g.inputs[i].rank - 1;
-    const std::int64_t columns = i < 0 ? 0 : forms_[static_cast<std::size_t>(i)].columns;
+    const form own = i < 0 ? form() : forms_[static_cast<std::size_t>(i)];
+    const std::int64_t columns = own.columns;
+    if (own.known > 0 && g.kind(n) == op::extent && g[n].attribute == last) {
+      moved.push_back(integer(made, own.known));
+      continue;
+    }
     if (columns > 0 && g.kind(n) == op::load) {
       const node_id column = list.back();
       list.pop_back();

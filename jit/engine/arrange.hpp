@@ -5,7 +5,8 @@
 //   columns  the last two dimensions of a dense input of few columns become one, so that rows lie along lanes: sums
 //            over its columns are windows then, a row apart, and a column is every so many elements. Only where a
 //            reduction or result goes over its columns, or these are numbers, its rows are read as a whole, and nothing
-//            new can be out of range.
+//            new can be out of range;
+//   known    few elements of a row are a number, which loops over them and what is unrolled ask for.
 #pragma once
 #include <string>
 #include <vector>
@@ -59,6 +60,7 @@ class arrangement {
   struct form {
     std::vector<int> order;    // position d takes dimension order[d]
     std::int64_t columns = 0;  // 0: not joined. Else the order is as given.
+    std::int64_t known = 0;    // elements of a row that is not joined; 0: an extent of the call
     bool moved = false;
   };
   graph reordered(const graph& g, bool back) const;

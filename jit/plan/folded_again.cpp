@@ -23,7 +23,7 @@ bool folds_rows(const graph& g, const facts& known, const std::vector<stage>& st
     const bool rows = any_node(g, g.arg(n, 0), [&](node_id e) {
       return g.kind(e) == op::load && lies(g.arg(e, 0)) && all.within(g.free[e]) && g.free[e].meets(bound);
     });
-    return closed && rows && known.bits().trips(bound) >= tuning::products::least_terms;
+    return closed && rows && known.bits().trips(bound) >= tuning::products::least_terms_again;
   });
 }
 

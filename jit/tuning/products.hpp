@@ -7,6 +7,7 @@ namespace sheaf::inline v0_1::tuning::products {
 inline constexpr double least = 32;        // rows, columns; estimate: of fewer a tile is not worth a pass of its own
 inline constexpr double least_terms = 16;  // terms; estimate: of each result, which is stored and read for them
 inline constexpr double least_of_updates = 8;  // rows, columns; bench_survey: of products that a scatter adds
+inline constexpr double least_terms_again = 8;   // terms; bench_survey: of each result that several fold again
 inline constexpr double least_terms_of_several = 4;  // terms; bench_survey: where several stages would multiply them
 inline constexpr double least_lanes = 64;  // results; estimate: of a row, that share what is computed of its factors
 inline constexpr double least_of_blocks = 32;  // terms; estimate: of the last of several sums, kept and gone on with

@@ -159,6 +159,7 @@ inline constexpr double least_results = 1024;  // results; estimate: fewer are s
 namespace arrange {
 inline constexpr std::int64_t most_columns = 8;  // columns; estimate: more fill over half a register
 inline constexpr std::int64_t least_rows = 64;   // rows; estimate: fewer are not joined with their columns
+inline constexpr std::int64_t most_known = 4;    // elements; estimate: of a row that is unrolled
 }  // namespace arrange
 namespace kernels {
 inline constexpr std::int64_t most_whole = 32768;  // elements; estimate: longer loops have a masked tail anyway
