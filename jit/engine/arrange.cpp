@@ -104,8 +104,8 @@ std::vector<std::int64_t> narrow_inputs(const graph& g, const call_class& a, con
   return columns;
 }
 
-// Elements of a row, where they are few: what it then is for is calls alone that have as many. 0: no matter.
-std::int64_t known_row(const shapes::amount& elements) {
+// An extent, where it is small: the plan then is for calls alone that have it. 0: no matter.
+std::int64_t known_few(const shapes::amount& elements) {
   if (!elements.may_be_fixed()) return 0;
   const shapes::amount few = elements.certain();
   return few >= 2 && few <= most_known ? elements.whole() : 0;
@@ -160,7 +160,11 @@ arrangement::arrangement(const graph& g, const call_class& a, const extent_amoun
       if (d != a.closest[i]) f.order.push_back(d);
     if (rank > 0) f.order.push_back(a.closest[i]);
     f.columns = columns[i];
-    if (rank > 1 && f.columns == 0) f.known = known_row(extents[i][static_cast<std::size_t>(f.order.back())]);
+    for (int d = rank; f.columns == 0 && --d > 0;) {
+      const std::int64_t few = known_few(extents[i][static_cast<std::size_t>(f.order[static_cast<std::size_t>(d)])]);
+      if (few == 0) break;
+      f.known.push_back(few);
+    }
     f.moved = !std::is_sorted(f.order.begin(), f.order.end());
     if (f.moved || f.columns > 0) numbers_ += 2 * f.order.size();
     forms_.push_back(std::move(f));
@@ -235,24 +239,26 @@ graph arrangement::written(const graph& named) const {
 }
 
 graph arrangement::joined(const graph& g) const {
-  if (std::ranges::none_of(forms_, [](const form& f) { return f.columns > 0 || f.known > 0; })) return g;
+  if (std::ranges::none_of(forms_, [](const form& f) { return f.columns > 0 || !f.known.empty(); })) return g;
   graph made = without_nodes(g);
   for (int i = 0; i < g.inputs.size(); ++i) {
     const auto& [order, columns, known, moved] = forms_[static_cast<std::size_t>(i)];
-    if (known > 0) made.static_extents[made.inputs[i].first_extent + made.inputs[i].rank - 1] = known;
+    const std::int32_t end = made.inputs[i].first_extent + made.inputs[i].rank;
+    for (std::size_t d = 0; d < known.size(); ++d) made.static_extents[end - 1 - static_cast<int>(d)] = known[d];
     if (columns == 0) continue;
     std::int64_t& rows = made.static_extents[made.inputs[i].first_extent + --made.inputs[i].rank - 1];
     if (rows != dynamic) rows *= columns;
   }
   std::vector<node_id> moved, list;
+  const form none;
   for (node_id n = 0; n < g.size(); ++n) {
     list.clear();
     for (int k = 0; k < g[n].count; ++k) list.push_back(moved[static_cast<std::size_t>(g.arg(n, k))]);
     const int i = input_of(g, n), last = i < 0 ? 0 : g.inputs[i].rank - 1;
-    const form own = i < 0 ? form() : forms_[static_cast<std::size_t>(i)];
+    const form& own = i < 0 ? none : forms_[static_cast<std::size_t>(i)];
     const std::int64_t columns = own.columns;
-    if (own.known > 0 && g.kind(n) == op::extent && g[n].attribute == last) {
-      moved.push_back(integer(made, own.known));
+    if (const auto from_last = last - g[n].attribute; g.kind(n) == op::extent && from_last < std::ssize(own.known)) {
+      moved.push_back(integer(made, own.known[static_cast<std::size_t>(from_last)]));
       continue;
     }
     if (columns > 0 && g.kind(n) == op::load) {

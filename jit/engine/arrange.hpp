@@ -6,7 +6,8 @@
 //            over its columns are windows then, a row apart, and a column is every so many elements. Only where a
 //            reduction or result goes over its columns, or these are numbers, its rows are read as a whole, and nothing
 //            new can be out of range;
-//   known    few elements of a row are a number, which loops over them and what is unrolled ask for.
+//   known    extents of few elements are numbers, which loops over them and what is unrolled ask for: of a row, and of
+//            the dimensions before it, as far as they are few.
 #pragma once
 #include <string>
 #include <vector>
@@ -60,7 +61,7 @@ class arrangement {
   struct form {
     std::vector<int> order;    // position d takes dimension order[d]
     std::int64_t columns = 0;  // 0: not joined. Else the order is as given.
-    std::int64_t known = 0;    // elements of a row that is not joined; 0: an extent of the call
+    std::vector<std::int64_t> known;  // of an input that is not joined: the last extents, from the last one on
     bool moved = false;
   };
   graph reordered(const graph& g, bool back) const;
