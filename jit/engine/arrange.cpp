@@ -122,6 +122,16 @@ graph without_nodes(const graph& g) {
   return made;
 }
 
+// A node of moved ones. Indices stay apart whose ranges have become the same.
+node_id moved_node(const graph& g, node_id n, graph& made, const std::vector<node_id>& list) {
+  const int count = made.size(), arguments = static_cast<int>(list.size());
+  std::int64_t attribute = g[n].attribute;
+  node_id found = made.intern(g.kind(n), g.type(n), attribute, list.data(), arguments);
+  while (g.kind(n) == op::index && made.size() == count)
+    found = made.intern(op::index, g.type(n), ++attribute, list.data(), arguments);
+  return found;
+}
+
 // What points to nodes, after they moved.
 void point(const graph& g, graph& made, const std::vector<node_id>& moved) {
   const auto at = [&](node_id n) { return n == no_node ? no_node : moved[static_cast<std::size_t>(n)]; };
@@ -273,7 +283,7 @@ graph arrangement::joined(const graph& g) const {
       moved.push_back(make(made, op::quotient, all, integer(made, columns)));
       continue;
     }
-    moved.push_back(made.intern(g.kind(n), g.type(n), g[n].attribute, list.data(), static_cast<int>(list.size())));
+    moved.push_back(moved_node(g, n, made, list));
   }
   point(g, made, moved);
   return made;

@@ -16,6 +16,27 @@ namespace {
 
 using tuning::inverse_index::rows_filled;
 
+// Does an index of results lie outside of the walk in all that is updated and added, as a batch of images whose pixels
+// go to places that are the same for all of it?
+bool lies_outside(const graph& g, const stage& s, const std::vector<node_id>& walk, node_id idx) {
+  if (idx == s.vector || idx == s.indices.back()) return false;
+  bool read = false, outside = true;
+  const index_set inner = plan::set_of(g, walk);
+  for (const node_id n : plan::loads_in(g, g.arg(s.body, 0))) {
+    if (!plan::uses(g, n, idx)) continue;
+    read = true;
+    const auto last = [&](const auto& names) {
+      int at = 0;
+      for (int d = 1; d < g[n].count; ++d)
+        if (names(g.free[g.arg(n, d)])) at = d;
+      return at;
+    };
+    const int own = last([&](const index_set& free) { return free.has(g.ordinal(idx)); });
+    outside = outside && own < last([&](const index_set& free) { return free.meets(inner); });
+  }
+  return read && outside;
+}
+
 }  // namespace
 
 void kernel_lowering::scatter(scope& task, const range* chunk) {
@@ -60,9 +81,11 @@ void kernel_lowering::walk_updates(std::span<const stage* const> list, scope& ta
   scope*& inner = loops.inner;
   // What decides the rows comes first, the rest of the result's indices innermost.
   const index_set deciding = plan::deciding_of(g, s);
-  for (const node_id idx : s.indices)
-    if (deciding.has(g.ordinal(idx)) && !inner->bound.has(g.ordinal(idx))) loops.enter(idx, 1, nullptr);
   const std::vector<node_id> walk = plan::walk_of(g, known, s);
+  for (const node_id idx : s.indices)
+    if (!inner->bound.has(g.ordinal(idx)) && idx != s.owned && !plan::is_fixed(g, s, idx) &&
+        (deciding.has(g.ordinal(idx)) || (list.size() == 1 && lies_outside(g, s, walk, idx))))
+      loops.enter(idx, 1, nullptr);
   update_walk chunks;
   if (iterations == nullptr) {
     chunks.runs = folds_runs(list, walk.back(), *inner);

@@ -72,13 +72,14 @@ bool take_repeated(const context& c, stage& s) {
   if (known.for_groups() && !known.call().force_for_tests && known.trips(all) < tuning::tasks::worth_a_launch)
     return false;
   node_id slow = no_node;
-  for_each_node(g, g.arg(s.body, 0), [&](node_id n) {
-    if (!is_elementwise(g.kind(n)) || !is_floating(g.type(n)) || !is_slow(g, n) || g.free[n].empty() ||
-        holds(g, n, op::reduce))
-      return;
+  const auto look = [&](node_id n) {
+    const bool value = is_floating(g.type(n)) || g.type(n) == element::i64;
+    if (!is_elementwise(g.kind(n)) || !value || !is_slow(g, n) || g.free[n].empty() || holds(g, n, op::reduce)) return;
     if (g.free[n].meets(decided) || !has_closed_ranges(g, n)) return;
     if (known.trips(all) > 2 * repeats_allowed * known.trips(g.free[n])) slow = n;  // the last: outermost
-  });
+  };
+  for (const int part : {0, 1})  // and then places that are computed, as those of an image that is resampled
+    if (slow == no_node) for_each_node(g, g.arg(s.body, part), look);
   if (slow == no_node) return false;
   store_by_itself(c, s, slow, "a scatter would compute it for each of its updates");
   return true;

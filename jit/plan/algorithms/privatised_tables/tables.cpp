@@ -42,16 +42,19 @@ node_id block_of(const context& c, const stage& s, node_id cut, const least_of_b
   }
   each = make(g, op::maximum, each, integer(g, 1));
   const auto whole = [&](double x) { return integer(g, static_cast<std::int64_t>(x)); };
-  const auto blocks = [&](double count) { return ceil_quotient(g, trips_of(g, cut), whole(count)); };
-  const auto with = [&](node_id elements) { return ceil_quotient(g, elements, each); };
-  const auto of_results = [&](double updates) { return with(make(g, op::mul, results, whole(updates))); };
-  node_id block = make(g, op::maximum, blocks(least.most_tables), with(whole(least.elements)));
+  const node_id all = make(g, op::mul, trips_of(g, cut), each);
+  node_id enough = make(g, op::maximum, whole(least.elements), ceil_quotient(g, all, whole(least.most_tables)));
   if (least.of_results) {
-    const node_id few = make(g, op::minimum, of_results(tables::updates_of_result), blocks(tables::few_tables));
-    block = make(g, op::maximum, block, make(g, op::maximum, few, of_results(tables::cost_of_result)));
+    const auto updates = [&](double of_result) { return make(g, op::mul, results, whole(of_result)); };
+    const node_id few = ceil_quotient(g, all, whole(tables::few_tables));
+    enough = make(g, op::maximum, enough, make(g, op::minimum, updates(tables::updates_of_result), few));
+    enough = make(g, op::maximum, enough, updates(tables::cost_of_result));
   }
-  const node_id chunk = ceil_quotient(g, integer(g, tables::chunk_of_runs), each);
-  return make(g, op::mul, ceil_quotient(g, block, chunk), chunk);
+  if (is_constant(g, each) && g[each].attribute == 1) {
+    const node_id chunk = whole(tables::chunk_of_runs);
+    return make(g, op::mul, ceil_quotient(g, enough, chunk), chunk);
+  }
+  return ceil_quotient(g, enough, each);
 }
 
 node_id block_of(const context& c, const stage& s, node_id cut) {

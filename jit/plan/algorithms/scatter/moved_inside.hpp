@@ -14,8 +14,8 @@ class moved_inside {
  public:
   moved_inside(graph& g, node_id n) : g_(g), n_(n), bound_(set_of(g, bound_indices(g, n))) {}
 
-  // n itself where it is not such a sum.
-  node_id operator()() {
+  // n itself where it is not such a sum. `as_one`: what stays one sum alone.
+  node_id operator()(bool as_one = false) {
     if (monoid_of(g_, n_) != monoid::sum || holds(g_, g_.arg(n_, 1), op::load)) return n_;
     std::vector<node_id> all{truth(g_, true)};
     bool any = false;
@@ -24,8 +24,9 @@ class moved_inside {
     std::vector<node_id> list(conjuncts.begin(), conjuncts.end());
     while (joins_division(list)) any = true;
     for (const node_id c : list) {
-      const std::vector<node_id> parts = parts_of(c);
-      any = any || parts.size() != 1 || parts.front() != c;
+      std::vector<node_id> parts = parts_of(c);
+      if (as_one && parts.size() != 1) parts = {c};
+      any = any || parts.size() != 1 || parts.front() != c || (as_one && names_bound(c));
       std::vector<node_id> next;
       for (const node_id before : all)
         for (const node_id part : parts) next.push_back(conjunction(g_, before, part));
@@ -88,6 +89,17 @@ class moved_inside {
           if (each != joined) each = put(each);
         return true;
       }
+    return false;
+  }
+
+  // Is a bound index what is outside of the sum?
+  bool names_bound(node_id c) const {
+    if (g_.kind(c) != op::equal) return false;
+    for (int k = 0; k < 2; ++k) {
+      const node_id idx = g_.arg(c, k);
+      if (g_.kind(idx) == op::index && bound_.has(g_.ordinal(idx)) && !g_.free[g_.arg(c, 1 - k)].meets(bound_))
+        return true;
+    }
     return false;
   }
 

@@ -204,8 +204,10 @@ bool is_scatter(graph& g, node_id n) { return scatter_of(g, n).how != way::map; 
 
 node_id solved(graph& g, node_id n) {
   const node_id sums = moved_inside(g, n)();
-  const bool scatters = any_node(g, sums, [&](node_id r) { return g.kind(r) == op::reduce && is_scatter(g, r); });
-  return scatters ? n : sums;
+  if (!any_node(g, sums, [&](node_id r) { return g.kind(r) == op::reduce && is_scatter(g, r); })) return sums;
+  // Of what stays a scatter the indices that are results' own are not walked.
+  const node_id fewer = moved_inside(g, n)(true);
+  return g.kind(fewer) == op::reduce && g[fewer].count < g[n].count ? fewer : n;
 }
 
 updated_rows rows_of(graph& g, const stage& s) {
