@@ -33,10 +33,16 @@ bool is_whole(const graph& g, node_id e, node_id tensor, int dimension) {
   });
 }
 
+// Where a range of numbers ends, of an index; 0: it has none, or begins before all elements.
+std::int64_t constant_end(const graph& g, node_id e) {
+  if (g.kind(e) != op::index || !is_constant(g, g.arg(e, 0)) || !is_constant(g, g.arg(e, 1))) return 0;
+  return g[g.arg(e, 0)].attribute < 0 ? 0 : std::max<std::int64_t>(0, g[g.arg(e, 1)].attribute);
+}
+
 // How the last two dimensions of an input are read.
 struct columns_read {
   bool any = false;        // some element is
-  bool whole = true;       // rows as a whole range, columns so or by number
+  bool whole = true;       // rows as a whole range, columns so, by number or in a range of numbers
   bool summed = false;     // some reduction runs over the columns
   bool written = false;    // or some result has them
   bool by_number = true;   // columns are numbers
@@ -70,10 +76,11 @@ std::vector<columns_read> columns_of(const graph& g, std::size_t inputs) {
     const node_id tensor = g.arg(n, 0), row = g.arg(n, last), column = g.arg(n, last + 1);
     columns_read& r = all[static_cast<std::size_t>(i)];
     const bool number = is_constant(g, column) && g[column].attribute >= 0;
+    const std::int64_t end = number ? g[column].attribute + 1 : constant_end(g, column);
     r.any = true;
-    r.whole = r.whole && (number || is_whole(g, column, tensor, last)) && is_whole(g, row, tensor, last - 1);
+    r.whole = r.whole && (end > 0 || is_whole(g, column, tensor, last)) && is_whole(g, row, tensor, last - 1);
     r.by_number = r.by_number && number;
-    if (number) r.least = std::max(r.least, g[column].attribute + 1);
+    r.least = std::max(r.least, end);
     if (g.kind(column) == op::index) {
       r.summed = r.summed || bound.has(g.ordinal(column));
       r.written = r.written || written.has(g.ordinal(column));

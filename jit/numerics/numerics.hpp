@@ -127,6 +127,11 @@ inline constexpr std::int64_t least_places = 16, most_places = 1 << 16;
 inline constexpr std::int64_t factor = 2, stored = 2;  // of steps: so many fewer, with what a stored row takes
 }  // namespace separate_windows
 
+// ---- Reductions of so many terms, a constant number, are these terms, combined in the order of the index
+namespace few_terms {
+inline constexpr std::int64_t most = 4;
+}  // namespace few_terms
+
 // ---- A scatter of many updates to few rows, by a table of partial results for each block of updates
 namespace tables {
 inline constexpr double from = 65536;           // elements updated: below, one table is as fast

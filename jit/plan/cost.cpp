@@ -1,6 +1,8 @@
 #include <sheaf/jit/plan/cost.hpp>
 
 #include <algorithm>
+#include <cstdlib>
+#include <utility>
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
@@ -227,15 +229,31 @@ bool is_named_by(const graph& g, node_id n, node_id idx) {
   return false;
 }
 
-// The outermost dimension that idx walks, of all loads of terms and condition, from the last one. Places that data
-// names are anywhere.
-int outermost_dimension(const graph& g, node_id reduce, node_id idx) {
-  int outermost = -1;
+// Of a sum of multiples: which idx is; 0 where it is no multiple.
+std::int64_t slope_of(const graph& g, node_id e, node_id idx) {
+  const op kind = g.kind(e);
+  if (e == idx) return 1;
+  if (!g.free[e].has(g.ordinal(idx)) || !is_elementwise(kind)) return 0;
+  const std::int64_t a = slope_of(g, g.arg(e, 0), idx);
+  if (kind == op::neg) return -a;
+  if (kind == op::add) return a + slope_of(g, g.arg(e, 1), idx);
+  if (kind == op::sub) return a - slope_of(g, g.arg(e, 1), idx);
+  const bool multiple = kind == op::mul && is_constant(g, g.arg(e, 1));
+  return multiple ? a * std::clamp<std::int64_t>(g[g.arg(e, 1)].attribute, -steepest, steepest) : 0;
+}
+
+// The outermost dimension that idx walks, of all loads of terms and condition, from the last one, and how far apart its
+// places are there. Places that data names are anywhere.
+std::pair<int, std::int64_t> outermost_dimension(const graph& g, node_id reduce, node_id idx) {
+  std::pair<int, std::int64_t> outermost{-1, 0};
   const auto look = [&](node_id n) {
     if (g.kind(n) != op::load) return;
     const int rank = g[n].count - 1;
-    for (int d = 0; d < rank; ++d)
-      if (is_named_by(g, g.arg(n, 1 + d), idx)) outermost = std::max(outermost, rank - 1 - d);
+    for (int d = 0; d < rank; ++d) {
+      const node_id at = g.arg(n, 1 + d);
+      if (!is_named_by(g, at, idx)) continue;
+      outermost = std::max(outermost, {rank - 1 - d, std::abs(slope_of(g, at, idx))});
+    }
   };
   for (const int k : {0, 1}) for_each_node(g, g.arg(reduce, k), look);
   return outermost;
@@ -248,7 +266,7 @@ std::vector<node_id> loops_of(const graph& g, node_id reduce, node_id lane) {
   if (is_folded_in_order(g, reduce) || keeps_several(g, reduce)) return nesting_order(g, bound, lane);
   std::vector<node_id> along;
   for (const node_id idx : bound) {
-    const int dimension = outermost_dimension(g, reduce, idx);
+    const auto dimension = outermost_dimension(g, reduce, idx);
     const auto inner = std::ranges::find_if(
         along, [&](node_id other) { return outermost_dimension(g, reduce, other) < dimension; });
     along.insert(inner, idx);

@@ -9,6 +9,7 @@
 #include <sheaf/jit/plan/algorithms/moments/one_walk.hpp>
 #include <sheaf/jit/plan/algorithms/pair_tiles/pair_tiles.hpp>
 #include <sheaf/jit/plan/cases.hpp>
+#include <sheaf/jit/plan/few_terms.hpp>
 #include <sheaf/jit/plan/halves.hpp>
 #include <sheaf/jit/plan/index_digits.hpp>
 #include <sheaf/jit/plan/known_conditions.hpp>
@@ -136,6 +137,8 @@ constexpr rule table[] = {
     {"pair tiles", "before placement would store a value for each pair", on_stage<take_pair_tiles>},
     {"short rows", "before placement: what a sum over all rows needs of each is folded with rows in lanes", nullptr,
      on_reduction<take_short_rows>, innermost, 6},
+    {"few terms", "once no tile or row of lanes takes them: before loops of what is left are chosen",
+     on_stage<take_few_terms>},
     {"one walk",
      "before placement would store a maximum or a mean: it and the powers or squares about it are one fold, on a GPU",
      on_stage<take_one_walk>},

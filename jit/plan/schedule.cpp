@@ -183,10 +183,22 @@ node_id loop_within_lanes(graph& g, const facts& known, const stage& s) {
   return known.trips(along) >= tuning::transposed::least && tasks >= known.enough_tasks() ? along : no_node;
 }
 
-// Rows of a few elements that are one dimension with their columns, each in a lane?
+// Rows of a few elements, each in a lane: they are one dimension with their columns, or a number of columns follows.
 bool is_taken_apart(graph& g, node_id load, node_id lane) {
-  const line l = split_affine(g, g.arg(load, g[load].count - 1), lane);
-  return l.affine && l.slope > 1 && l.slope <= tuning::expression::most_apart;
+  const node_id tensor = g.arg(load, 0);
+  const int last = g[load].count - 2;
+  std::int64_t apart = 1;
+  for (int d = last; d >= 0 && apart <= tuning::expression::most_apart; --d) {
+    const node_id at = g.arg(load, 1 + d);
+    if (uses(g, at, lane)) {
+      const line l = split_affine(g, at, lane);
+      return l.affine && l.slope * apart > 1 && l.slope * apart <= tuning::expression::most_apart;
+    }
+    const node_id columns = g.kind(tensor) == op::input ? extent(g, tensor, d) : no_node;
+    if (columns == no_node || !is_constant(g, columns)) return false;
+    apart *= g[columns].attribute;
+  }
+  return false;
 }
 
 // A last index of few places: a constant number of them, or planes whose loads gather along it. As few as are
@@ -219,7 +231,9 @@ node_id lane_of_interleaved(graph& g, const facts& known, stage& s) {
     if (g.kind(n) != op::load || !g.free[n].has(g.ordinal(lane))) return;
     const bool along = goes_along(g, known, n, lane);
     const bool apart = is_taken_apart(g, n, lane);
-    fits = fits && (along || apart || goes_along(g, known, n, within));
+    // What data names lies anywhere for either.
+    const bool by_data = any_node(g, n, [&](node_id e) { return e != n && g.kind(e) == op::load && uses(g, e, lane); });
+    fits = fits && (along || apart || by_data || goes_along(g, known, n, within));
     loads = loads || along || apart;
     planes = planes && along && uses(g, n, within);
   });

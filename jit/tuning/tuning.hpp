@@ -129,6 +129,9 @@ inline constexpr int indices_left = 256;           // indices; estimate: of thos
 inline constexpr std::int64_t most_repeated = 40;  // operations; bench_survey: of a stencil, 56 are better stored
 inline constexpr double reads_by_data = 4;  // factor; estimate: reads of a value of several tensors, stored for them
 }  // namespace stages
+namespace few_terms {
+inline constexpr std::int64_t most_nodes = 256;  // nodes; estimate: of all terms, which each emit once
+}  // namespace few_terms
 namespace placement {
 inline constexpr double repeats_allowed = 1.5;  // factor; estimate: more evaluations than values are stored instead
 inline constexpr double often = 1 << 18;        // iterations; estimate: slow functions in as many are looked at
@@ -269,6 +272,8 @@ namespace separate {
 inline constexpr double saved = 4;  // factor; estimate: of terms, by nested sums whose inner one is stored
 }  // namespace separate
 namespace scatter {
+inline constexpr int much_work = 12;           // loads and operations; estimate: of a value that is stored for updates
+inline constexpr double repeats_of_work = 2;  // factor; estimate: more updates than values to store what is much work
 inline constexpr double least_period = 8;  // places; estimate: of remainders, whose lanes are loaded as neighbours
 inline constexpr std::size_t most_sums = 16;  // sums; limit: of code, the product of the parts of each subscript
 inline constexpr std::int64_t asked_at_once = 256;    // updates; bench_survey: sums of 1000 groups, 64 to 4096

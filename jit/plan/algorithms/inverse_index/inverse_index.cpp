@@ -51,6 +51,15 @@ node_id room_of(graph& g, const stage& s) {
 
 }  // namespace
 
+// Loads, and operations on floating numbers.
+static int work_of(const graph& g, node_id n) {
+  int work = 0;
+  for_each_node(g, n, [&](node_id e) {
+    work += g.kind(e) == op::load || (is_elementwise(g.kind(e)) && is_floating(g.type(e)));
+  });
+  return work;
+}
+
 std::vector<node_id> walk_of(const graph& g, const facts& known, const stage& s) {
   std::vector<node_id> walk = nesting_order(g, bound_indices(g, s.body));
   const auto rank = [&](node_id idx) { return is_closed(g, idx) ? known.trips(idx) : 0; };
@@ -74,9 +83,12 @@ bool take_repeated(const context& c, stage& s) {
   node_id slow = no_node;
   const auto look = [&](node_id n) {
     const bool value = is_floating(g.type(n)) || g.type(n) == element::i64;
-    if (!is_elementwise(g.kind(n)) || !value || !is_slow(g, n) || g.free[n].empty() || holds(g, n, op::reduce)) return;
+    if (!is_elementwise(g.kind(n)) || !value || g.free[n].empty() || holds(g, n, op::reduce)) return;
     if (g.free[n].meets(decided) || !has_closed_ranges(g, n)) return;
-    if (known.trips(all) > 2 * repeats_allowed * known.trips(g.free[n])) slow = n;  // the last: outermost
+    const bool slower = is_slow(g, n);
+    if (!slower && (!is_floating(g.type(n)) || work_of(g, n) < tuning::scatter::much_work)) return;
+    const double repeats = slower ? 2 * repeats_allowed : tuning::scatter::repeats_of_work;
+    if (known.trips(all) > repeats * known.trips(g.free[n])) slow = n;  // the last: outermost
   };
   for (const int part : {0, 1})  // and then places that are computed, as those of an image that is resampled
     if (slow == no_node) for_each_node(g, g.arg(s.body, part), look);

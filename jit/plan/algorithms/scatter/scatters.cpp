@@ -10,6 +10,7 @@
 #include <sheaf/jit/plan/algorithms/scatter/scattered_products.hpp>
 #include <sheaf/jit/plan/compared.hpp>
 #include <sheaf/jit/plan/cost.hpp>
+#include <sheaf/jit/plan/few_terms.hpp>
 #include <sheaf/jit/plan/products.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -110,7 +111,8 @@ node_id counted(graph& g, node_id n) {
 }
 
 // A range scatter over slices and more: each row of a slice takes one reduction over the rest, and the slices
-// can be listed. An update of a scatter that sums products takes them as products that are stored are computed.
+// can be listed. An update of a scatter that sums products takes them as products that are stored are computed, and
+// that of few terms of a row adds their sum to it.
 node_id nested(const context& c, node_id n, const scatter_form& form) {
   auto& g = c.g;
   const auto bound = bound_indices(g, n);
@@ -141,7 +143,9 @@ node_id nested(const context& c, node_id n, const scatter_form& form) {
     all = conjunction(g, all, e);
   }
   const node_id each = intern_reduce(g, monoid_of(g, n), g.type(n), g.arg(n, 0), of_rest, rest);
-  if (form.how == way::scatter && !is_product(g, c.known, each, tuning::products::least_of_updates)) return n;
+  if (form.how == way::scatter && !(are_few(g, rest) && !c.known.for_groups()) &&
+      !is_product(g, c.known, each, tuning::products::least_of_updates))
+    return n;
   return intern_reduce(g, monoid_of(g, n), g.type(n), each, of_slice, slices);
 }
 

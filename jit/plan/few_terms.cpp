@@ -1,0 +1,117 @@
+#include <sheaf/jit/plan/few_terms.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+
+#include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/plan/walks.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+namespace {
+
+using numerics::few_terms::most;
+
+std::optional<std::int64_t> constant_trips(const graph& g, node_id idx) {
+  if (!is_closed(g, idx) || !is_constant(g, g.arg(idx, 0)) || !is_constant(g, g.arg(idx, 1))) return std::nullopt;
+  return g[g.arg(idx, 1)].attribute - g[g.arg(idx, 0)].attribute;
+}
+
+class terms {
+ public:
+  terms(graph& g, node_id n) : g_(g), n_(n), bound_(bound_indices(g, n)) {}
+
+  bool are_apart() {
+    const monoid fold = monoid_of(g_, n_);
+    if (is_own(fold) || row(fold).position || keeps_several(g_, n_) || is_term_by_term(g_, n_)) return false;
+    const element type = g_.type(n_);
+    if (numerics::accumulated(type) != type || g_.type(g_.arg(n_, 0)) != type || type == element::boolean) return false;
+    if (!is_true(g_, g_.arg(n_, 1)) || holds(g_, g_.arg(n_, 0), op::reduce) || g_.free[n_].empty()) return false;
+    if (!are_few(g_, bound_)) return false;
+    std::int64_t nodes = 0;
+    bool slides = false;
+    for_each_node(g_, g_.arg(n_, 0), [&](node_id e) {
+      if (!g_.free[e].meets(set_of(g_, bound_))) return;
+      std::int64_t times = 1;
+      for (const node_id idx : bound_) times *= *constant_trips(g_, idx);
+      nodes += times;
+      slides = slides || (g_.kind(e) == op::load && slides_in(e));
+    });
+    return !slides && nodes <= tuning::few_terms::most_nodes;
+  }
+
+  node_id combined() {
+    node_id sum = no_node;
+    std::vector<std::int64_t> at;
+    for (const node_id idx : bound_) at.push_back(g_[g_.arg(idx, 0)].attribute);
+    for (bool again = true; again;) {
+      replacement put(g_, proofs::kept);
+      for (std::size_t k = 0; k < at.size(); ++k) put.add(bound_[k], integer(g_, at[k]));
+      const node_id one = put(g_.arg(n_, 0));
+      sum = sum == no_node ? one : make(g_, row(monoid_of(g_, n_)).combine, sum, one);
+      again = next(at);
+    }
+    return sum;
+  }
+
+ private:
+  // In windows that overlap: stencils walk those. What data names lies anywhere.
+  bool slides_in(node_id load) const {
+    for (const node_id idx : bound_)
+      for (int d = 1; d < g_[load].count; ++d) {
+        const node_id at = g_.arg(load, d);
+        if (!g_.free[at].has(g_.ordinal(idx)) || at == idx || holds(g_, at, op::load)) continue;
+        for (const node_id other : indices_of(g_, g_.free[at].without(set_of(g_, bound_)))) {
+          const line l = split_affine(g_, at, other);
+          if (!l.affine || std::abs(l.slope) < *constant_trips(g_, idx)) return true;
+        }
+      }
+    return false;
+  }
+  bool next(std::vector<std::int64_t>& at) const {
+    for (std::size_t k = bound_.size(); k-- > 0;) {
+      if (++at[k] < g_[g_.arg(bound_[k], 1)].attribute) return true;
+      at[k] = g_[g_.arg(bound_[k], 0)].attribute;
+    }
+    return false;
+  }
+
+  graph& g_;
+  const node_id n_;
+  const std::vector<node_id> bound_;
+};
+
+}  // namespace
+
+bool are_few(const graph& g, std::span<const node_id> indices) {
+  std::int64_t all = 1;
+  return std::ranges::all_of(indices, [&](node_id idx) {
+    const std::optional<std::int64_t> trips = constant_trips(g, idx);
+    return trips && *trips >= 1 && (all *= *trips) <= most;
+  });
+}
+
+bool take_few_terms(const context& c, stage& s) {
+  const auto& [g, known, before] = c;
+  if (known.for_groups() || (s.how != way::map && s.how != way::scatter)) return false;
+  bool any = false;
+  for (bool again = true; again;) {
+    again = false;
+    for (const node_id n : reductions_in(g, s.body)) {
+      if (s.how == way::scatter && n == s.body) continue;
+      terms all(g, n);
+      if (!all.are_apart()) continue;
+      replace_in(g, s, n, all.combined());
+      any = again = true;
+      break;
+    }
+  }
+  return any;
+}
+
+}  // namespace sheaf::inline v0_1::plan
