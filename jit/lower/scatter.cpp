@@ -16,10 +16,24 @@ namespace {
 
 using tuning::inverse_index::rows_filled;
 
+// Does it take little to know where updates go, so that it may be asked again for each of a batch?
+bool are_places_cheap(graph& g, const stage& s) {
+  plan::updated_rows rows = plan::rows_of(g, s);
+  if (s.how != plan::way::scatter || rows.at == no_node) return false;
+  std::vector<node_id> places{rows.at};
+  for (const auto& [index, at] : plan::fixed_of(g, s, rows)) places.push_back(at);
+  return std::ranges::none_of(places, [&](node_id at) {
+    return plan::any_node(g, at, [&](node_id n) {
+      return g.kind(n) == op::quotient || g.kind(n) == op::remainder ||
+             (is_elementwise(g.kind(n)) && is_floating(g.type(n)));
+    });
+  });
+}
+
 // Does an index of results lie outside of the walk in all that is updated and added, as a batch of images whose pixels
 // go to places that are the same for all of it?
-bool lies_outside(const graph& g, const stage& s, const std::vector<node_id>& walk, node_id idx) {
-  if (idx == s.vector || idx == s.indices.back()) return false;
+bool lies_outside(graph& g, const stage& s, const std::vector<node_id>& walk, node_id idx) {
+  if (idx == s.vector || idx == s.indices.back() || !are_places_cheap(g, s)) return false;
   bool read = false, outside = true;
   const index_set inner = plan::set_of(g, walk);
   for (const node_id n : plan::loads_in(g, g.arg(s.body, 0))) {
