@@ -194,4 +194,38 @@ TEST(layouts, of_ids_and_the_words_for_wrong_ones) {
   EXPECT_NE(said(permuted(other, {2, 1, 0})).find(words), std::string::npos) << said(permuted(other, {2, 1, 0}));
 }
 
+// Extents of few elements are numbers in plans; an index whose range is the same by them alone is still another one.
+TEST(layouts, few_elements_are_numbers) {
+  constexpr auto v = tensor<"v", float, 2>;
+  constexpr auto f = tensor<"f", std::int64_t, 2>;
+  constexpr auto t = axis<"t">;
+  constexpr auto e1 = define<"e1">(t, a) = v(f(t, 1_c), a) - v(f(t, 0_c), a);
+  constexpr auto e2 = define<"e2">(t, a) = v(f(t, 2_c), a) - v(f(t, 0_c), a);
+  constexpr auto normal = define<"normal">(t, a.in(0_c, 3_c)) =
+      e1(t, (a + 1_c) % 3_c) * e2(t, (a + 2_c) % 3_c) - e1(t, (a + 2_c) % 3_c) * e2(t, (a + 1_c) % 3_c);
+  constexpr auto area = define<"area">() = sum(t, sqrt(sum(a.in(0_c, 3_c), normal(t, a) * normal(t, a)) + 0.001_c));
+  array<std::int64_t, 2> corners(37, 3);
+  for (std::int64_t n = 0; n < 37 * 3; ++n) corners.data()[n] = n * n % 29;
+  both(area, grad(area, v))(v = noise_array<float>(-1, 1, 29, 3), f = corners);
+  both(area, grad(area, v))(v = noise_array<float>(-1, 1, 29, 4), f = corners);
+  both(area, grad(area, v))(v = noise_array<float>(-1, 1, 29, 9), f = corners);
+}
+
+// One program, called with rows of other lengths in turn.
+TEST(layouts, few_elements_change_from_call_to_call) {
+  constexpr auto y = define<"y">(a) = sum(over(b, c), z(a, b, c) * z(a, b, c));
+  const auto step = compile(y, grad(define<"l">() = sum(a, y(a)), z));
+  for (const std::int64_t rows : {2, 3, 5, 1, 0, 4})
+    for (const std::int64_t columns : {3, 4, 1, 7, 0, 3}) {
+      const auto values = noise_array<float>(-1, 1, 6, rows, columns);
+      const auto result = step(z = values);
+      for (std::int64_t n = 0; n < 6; ++n) {
+        double sum = 0;
+        for (std::int64_t k = n * rows * columns; k < (n + 1) * rows * columns; ++k)
+          sum += double(values.data()[k]) * double(values.data()[k]);
+        EXPECT_NEAR(result.template get<0>().data()[n], sum, 1e-4) << rows << " " << columns;
+      }
+    }
+}
+
 }  // namespace

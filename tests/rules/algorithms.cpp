@@ -146,6 +146,14 @@ TEST(rules, of_products_beside_others) {
   expect_without_rules("factors of products", detail::build_graph<decltype(factors)>(), give);
 }
 
+TEST(rules, of_few_terms) {
+  constexpr auto ids = tensor<"ids", std::int64_t, 1>;
+  constexpr auto sums = define<"sums">(t) = exp(-sum(s.in(0_c, 3_c), m(t, s) * m(ids(t), s)));
+  expect_without_rules("few terms", detail::build_graph<decltype(sums)>(), [](trial& to) {
+    to.random("m", {200, 3}).below("ids", {200}, 200);
+  });
+}
+
 TEST(rules, of_products_of_halves) {
   constexpr auto a = tensor<"a", bfloat16, 2>;
   constexpr auto b = tensor<"b", bfloat16, 2>;
