@@ -5,6 +5,7 @@
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/subscript_ends.hpp>
+#include <sheaf/jit/tuning/checks.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -144,11 +145,13 @@ class outside_where {
   const node_id subscript_;
 };
 
-// The load, and others of which it reads a part: with indices that end sooner, or begin later, than theirs.
+// The load, and others of which it reads a part: with indices that end sooner, or begin later, than theirs. Each has
+// indices of its own, of which a plan has a limited number.
 std::vector<node_id> with_wider_ranges(graph& g, node_id load) {
   constexpr std::size_t most = 8;
   std::vector<node_id> list{load};
-  for (std::size_t k = 0; k < list.size() && list.size() < most; ++k) {
+  const auto has_room = [&] { return list.size() < most && g.indices.size() < tuning::checks::many_indices; };
+  for (std::size_t k = 0; k < list.size() && has_room(); ++k) {
     node_id cut = no_node;
     for_each_node(g, list[k], [&](node_id n) {
       if (g.kind(n) == op::index && !is_unbound(g, n) &&
