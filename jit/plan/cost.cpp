@@ -8,6 +8,7 @@
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -28,6 +29,26 @@ meeting meeting_of(graph& g, const facts& known, node_id load, node_id lane) {
   const line l = split_affine(g, g.arg(load, last), lane);
   if (!l.affine || l.slope > 8 || l.slope < -8) return meeting::scattered;
   return l.slope == 1 && unit_strides{known}(g.arg(load, 0)) ? meeting::contiguous : meeting::strided;
+}
+
+// A subscript of slope 1 that is moved inside, as clamped, reflected and wrapped ones are: but at the edges, which pass
+// `partition loops` takes off, its lanes are neighbours, and a long loop is mostly middle.
+bool is_moved_line(graph& g, node_id e, node_id lane) {
+  if (!is_elementwise(g.kind(e)) || g[e].count != 2) return e == lane;
+  const line l = split_affine(g, e, lane);
+  if (l.affine) return l.slope == 1;
+  const op kind = g.kind(e);
+  const node_id a = g.arg(e, 0), b = g.arg(e, 1);
+  if (kind == op::remainder) return !g.free[b].has(g.ordinal(lane)) && is_moved_line(g, a, lane);
+  if (kind != op::minimum && kind != op::maximum) return false;
+  return is_moved_line(g, a, lane) || is_moved_line(g, b, lane);
+}
+bool is_mostly_contiguous(graph& g, const facts& known, node_id load, node_id lane) {
+  const int last = g[load].count - 1;
+  for (int d = 1; d < last; ++d)
+    if (g.free[g.arg(load, d)].has(g.ordinal(lane))) return false;
+  return !known.for_groups() && known.trips(lane) >= tuning::partition::least_vectors * budget::most &&
+         is_moved_line(g, g.arg(load, last), lane) && unit_strides{known}(g.arg(load, 0));
 }
 
 // What reductions cost that are placed outside of the lanes around them, whichever these are: each is tried with every
@@ -51,7 +72,8 @@ class cost_walk {
     const bool laned = lane_ != no_node && g_.free[n].has(g_.ordinal(lane_));
     if (g_.kind(n) == op::reduce) return reduction(n, laned, repeats);
     if (g_.kind(n) == op::load) {
-      const meeting how = laned ? meeting_of(g_, known_, n, lane_) : meeting::uniform;
+      meeting how = laned ? meeting_of(g_, known_, n, lane_) : meeting::uniform;
+      if (how == meeting::scattered && is_mostly_contiguous(g_, known_, n, lane_)) how = meeting::contiguous;
       const bool alone = lane_ == no_node || how == meeting::scattered;
       total += repeats * weights::load * (alone ? 1 : how == meeting::strided ? weights::strided : share_of_lane);
     } else if (is_elementwise(g_.kind(n)) && is_floating(g_.type(n))) {

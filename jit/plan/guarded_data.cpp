@@ -5,6 +5,7 @@
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/subscript_ends.hpp>
+#include <sheaf/jit/tuning/checks.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -144,6 +145,31 @@ class outside_where {
   const node_id subscript_;
 };
 
+// The load, and others of which it reads a part: with indices that end sooner, or begin later, than theirs. Each has
+// indices of its own, of which a plan has a limited number.
+std::vector<node_id> with_wider_ranges(graph& g, node_id load) {
+  constexpr std::size_t most = 8;
+  std::vector<node_id> list{load};
+  const auto has_room = [&] { return list.size() < most && g.indices.size() < tuning::checks::many_indices; };
+  for (std::size_t k = 0; k < list.size() && has_room(); ++k) {
+    node_id cut = no_node;
+    for_each_node(g, list[k], [&](node_id n) {
+      if (g.kind(n) == op::index && !is_unbound(g, n) &&
+          (g.kind(g.arg(n, 0)) == op::maximum || g.kind(g.arg(n, 1)) == op::minimum))
+        cut = n;
+    });
+    if (cut == no_node) continue;
+    const int end = g.kind(g.arg(cut, 1)) == op::minimum ? 1 : 0;
+    for (int arm = 0; arm < 2; ++arm) {
+      const node_id bound = g.arg(g.arg(cut, end), arm);
+      replacement put(g);
+      put.rename(cut, fresh_index(g, cut, end == 1 ? g.arg(cut, 0) : bound, end == 1 ? bound : g.arg(cut, 1)));
+      list.push_back(put(list[k]));
+    }
+  }
+  return list;
+}
+
 }  // namespace
 
 bool folding::in(node_id n) {
@@ -170,11 +196,13 @@ guarded_data::guarded_data(graph& g, const facts& known, const std::vector<node_
     std::vector<int> list;
     for (int d = 0; d + 1 < g[n].count; ++d)
       if (is_of_data(1 + d)) list.push_back(d);
-    const auto alike = [&](node_id other) {
-      same_but_for_names by(g);
-      return is_alike(other, n, by);
+    const auto covers = [&](node_id part) {
+      return std::ranges::any_of(always, [&](node_id other) {
+        same_but_for_names by(g);
+        return is_alike(other, part, by);
+      });
     };
-    if (!list.empty() && std::ranges::none_of(always, alike)) asked_.dimensions[n] = std::move(list);
+    if (!list.empty() && std::ranges::none_of(with_wider_ranges(g, n), covers)) asked_.dimensions[n] = std::move(list);
   }
 }
 

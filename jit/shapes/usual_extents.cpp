@@ -143,6 +143,36 @@ bool is_long(const graph& g, node_id idx) {
   return g.kind(g.arg(idx, 1)) == op::constant && g[g.arg(idx, 1)].attribute > classes::few;
 }
 
+// What a subscript adds up of indices, also one that is moved inside: of a clamped 2 * i + u - 1 these are i, scaled,
+// and u. Empty where it is something else.
+struct index_term {
+  node_id index;
+  bool is_scaled;
+};
+bool add_terms(const graph& g, node_id e, bool is_scaled, std::vector<index_term>& list) {
+  if (g.free[e].empty()) return true;
+  const op kind = g.kind(e);
+  if (kind == op::index) {
+    list.push_back({e, is_scaled});
+    return true;
+  }
+  if (!is_elementwise(kind) || g[e].count != 2) return false;
+  const node_id a = g.arg(e, 0), b = g.arg(e, 1);
+  if (kind == op::add) return add_terms(g, a, is_scaled, list) && add_terms(g, b, is_scaled, list);
+  const bool one = g.free[a].empty() != g.free[b].empty();
+  if (kind == op::mul) return one && add_terms(g, g.free[a].empty() ? b : a, true, list);
+  if (kind == op::sub) return g.free[b].empty() && add_terms(g, a, is_scaled, list);
+  // A mirrored place is the smaller of a remainder and of what that is less than the period.
+  if (kind == op::minimum || kind == op::maximum)
+    return add_terms(g, g.free[a].empty() || (!one && g.kind(b) == op::remainder) ? b : a, is_scaled, list);
+  return kind == op::remainder && one && add_terms(g, a, is_scaled, list);
+}
+std::vector<index_term> terms_of(const graph& g, node_id e) {
+  std::vector<index_term> list;
+  if (!add_terms(g, e, false, list)) list.clear();
+  return list;
+}
+
 // Is an end made of that extent, and of numbers?
 bool follows(const graph& g, node_id end, const joined_extents& same, int size) {
   if (g.kind(end) == op::extent)
@@ -167,9 +197,10 @@ std::vector<std::int64_t> usual_extents::windows(const joined_extents& same) con
     if (stated) places[number] = std::max(places[number], g_[g_.arg(at, 1)].attribute);
     else if (is_index) walked[number] = walked[number] || end_of(g_, at) < 0 || same.of(end_of(g_, at)) != size;
     else if (g_.kind(at) != op::sub) walked[number] = true;  // that is of a gradient
-    for (int k = 0; g_.kind(at) == op::add && k < 2; ++k) {
-      const node_id idx = g_.arg(at, k), other = g_.arg(at, 1 - k);
-      if (g_.kind(idx) != op::index || g_.kind(other) != op::index || end_of(g_, idx) < 0) continue;
+    const auto terms = terms_of(g_, at);
+    for (std::size_t k = 0; terms.size() == 2 && k < 2; ++k) {
+      const node_id idx = terms[k].index, other = terms[1 - k].index;
+      if (terms[0].is_scaled || terms[1].is_scaled || end_of(g_, idx) < 0) continue;
       const int own = same.of(end_of(g_, idx));
       std::int64_t& of_own = places[static_cast<std::size_t>(own)];
       const bool beside = is_long(g_, other) || follows(g_, g_.arg(other, 1), same, size);

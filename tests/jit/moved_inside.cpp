@@ -1,5 +1,6 @@
 // Accesses that are moved inside a tensor: their gradients are solved for the index instead of scattered, and wrapped
 // loads divide nothing, at any size and shift.
+#include <cstring>
 #include <sstream>
 
 #include <sheaf/jit/ir/print.hpp>
@@ -12,6 +13,8 @@ namespace {
 constexpr auto i = axis<"i">;
 constexpr auto j = axis<"j">;
 constexpr auto k = axis<"k">;
+constexpr auto a = axis<"a">;
+constexpr auto b = axis<"b">;
 constexpr auto x = tensor<"x", float, 2>;
 constexpr auto row = tensor<"row", double, 1>;
 constexpr auto half = tensor<"half", bfloat16, 1>;
@@ -114,6 +117,50 @@ TEST(moved_inside, steps_and_windows) {
   constexpr auto windows = define<"windows">() = sum(i, mean(i) * mean(i) * row(i));
   for (const std::int64_t n : {0, 1, 2, 3, 7, 100})
     right({{"row", {n}}}, grad(back, row), grad(steps, row), mean, grad(windows, row));
+}
+
+// Windows whose places are an extent: their gradients look for no row, whether a window is longer than a period or not.
+constexpr auto image = tensor<"image", double, 2>;
+constexpr auto taps = tensor<"taps", double, 2>;
+#define SHEAF_FILTER(rule)                                                                              \
+  constexpr auto rows = i.in(0_c, extent(image, dim<0>));                                               \
+  constexpr auto columns = j.in(0_c, extent(image, dim<1>));                                            \
+  constexpr auto y = define<"y">(rows, columns) =                                                       \
+      sum(over(a, b), taps(a, b) * image.rule(i + a - 2_c, j - b + 1_c));                               \
+  constexpr auto e = define<"e">() = sum(over(rows, columns), y(i, j) * y(i, j));                       \
+  const auto test_of = [](std::int64_t height, std::int64_t width, std::int64_t places) {               \
+    return right({{"image", {height, width}}, {"taps", {places, 3}}}, e, grad(e, image), grad(e, taps)); \
+  };                                                                                                    \
+  for (const std::int64_t n : {1, 2, 9}) test_of(n, 3, 1), test_of(n, 1, 12), test_of(n, 40, 3);        \
+  expect_solved(test_of(23, 131, 5));
+
+TEST(moved_inside, clamped_windows) { SHEAF_FILTER(clamped) }
+TEST(moved_inside, wrapped_windows) { SHEAF_FILTER(wrapped) }
+TEST(moved_inside, reflected_windows) { SHEAF_FILTER(reflected) }
+
+// At an edge few places of a long index have terms: its loop has those alone, whatever the loops around it. Then edges
+// take little beside the rest, as wrapped ones do.
+template <class Gradient>
+double work_of(Gradient) {
+  trial t(detail::build_graph<Gradient>());
+  t.counts_work = true;
+  t.random("x", {64, 512}).random("w", {5, 5}).make();
+  std::int64_t work = 0;
+  std::memset(t.rest.back().bytes.data(), 0, sizeof work);
+  EXPECT_EQ(t.run(), 0);
+  std::memcpy(&work, t.rest.back().bytes.data(), sizeof work);
+  return static_cast<double>(work);
+}
+#define SHEAF_SQUARES(name, rule)                                                                             \
+  constexpr auto name##_y = define<#name "_y">(i.in(0_c, extent(x, dim<0>)), j.in(0_c, extent(x, dim<1>))) = \
+      sum(over(a, b), w(a, b) * x.rule(i + a - 2_c, j + b - 2_c));                                           \
+  constexpr auto name = define<#name>() =                                                                    \
+      sum(over(i.in(0_c, extent(x, dim<0>)), j.in(0_c, extent(x, dim<1>))), name##_y(i, j) * name##_y(i, j));
+TEST(moved_inside, edges_of_windows) {
+  SHEAF_SQUARES(clamps, clamped)
+  SHEAF_SQUARES(wraps, wrapped)
+  EXPECT_LT(work_of(grad(clamps, x)), 1.5 * work_of(grad(wraps, x)))
+      << work_of(grad(clamps, x)) << " " << work_of(grad(wraps, x));
 }
 TEST(moved_inside, small_numbers) {
   constexpr auto loss = define<"loss">() = sum(i, half(i) * half.clamped(i + 1_c) + half.wrapped(i - 1_c) * half(i));

@@ -6,9 +6,12 @@ namespace {
 
 constexpr auto i = axis<"i">;
 constexpr auto j = axis<"j">;
+constexpr auto a = axis<"a">;
+constexpr auto b = axis<"b">;
 constexpr auto x = tensor<"x", float, 2>;
 constexpr auto v = tensor<"v", float, 1>;
 constexpr auto w = tensor<"w", float, 1>;
+constexpr auto weights = tensor<"weights", float, 2>;
 constexpr auto half = tensor<"half", bfloat16, 1>;
 
 // How many vector loops the program has.
@@ -60,6 +63,27 @@ TEST(partition_loops, of_two_tensors) {
       loops_of({{"v", {first}}, {"w", {second}}}, both);
       loops_of({{"v", {first}}, {"w", {second}}}, total);
     }
+}
+
+// Windows of two dimensions: the rows of a window are a loop within the lanes.
+#define SHEAF_WINDOWS(rule)                                                                        \
+  constexpr auto rows = define<"rows">(i.in(0_c, extent(x, dim<0>)), j.in(0_c, extent(x, dim<1>))) = \
+      sum(over(a.in(0_c, 3_c), b.in(0_c, 3_c)), weights(a, b) * x.rule(i + a - 1_c, j + b - 1_c));   \
+  const auto of = [&](std::int64_t columns) {                                                      \
+    return loops_of({{"x", {6, columns}}, {"weights", {3, 3}}}, rows);                             \
+  };                                                                                               \
+  for (const std::int64_t columns : {1, 2, 33, 100, 257}) of(columns);                             \
+  EXPECT_EQ(of(1000), 3);
+
+TEST(partition_loops, rows_of_clamped_windows) { SHEAF_WINDOWS(clamped) }
+TEST(partition_loops, rows_of_wrapped_windows) { SHEAF_WINDOWS(wrapped) }
+TEST(partition_loops, rows_of_reflected_windows) { SHEAF_WINDOWS(reflected) }
+
+// A fold of one clamped access, and no other comparison.
+TEST(partition_loops, one_access) {
+  constexpr auto taps = define<"taps">(a.in(0_c, 5_c)) = sum(over(i, j), x(i, j) * x.clamped(i, j + a - 2_c));
+  for (const std::int64_t columns : {1, 100, 1000}) loops_of({{"x", {40, columns}}}, taps);
+  EXPECT_GE(loops_of({{"x", {40, 1000}}}, taps), 3);
 }
 
 TEST(partition_loops, shifted_far) {

@@ -187,6 +187,25 @@ TEST(shapes, a_window_has_few_places_in_all_classes) {
   EXPECT_LE(of(3), 16);
   EXPECT_EQ(of(3), of(500));
 }
+// Nor of a filter whose places are moved inside at the edges.
+TEST(shapes, a_window_that_is_moved_inside_has_few_places) {
+  constexpr auto x = tensor<"x", float, 2>;
+  constexpr auto w = tensor<"w", float, 1>;
+  constexpr auto m = axis<"m">;
+  constexpr auto t = axis<"t">;
+  constexpr auto u = axis<"u">;
+  const auto of = [](auto subscripts) {
+    const graph g = detail::build_graph<decltype(subscripts)>();
+    shapes::decisions d(false);
+    const shapes::usual_extents classes(g, shapes::usual_extents::covering::few);
+    return classes.of(std::vector<std::int64_t>{100, 1000, 9}, d).back().usual();
+  };
+  constexpr auto rows = m.in(0_c, extent(x, dim<0>));
+  constexpr auto columns = t.in(0_c, extent(x, dim<1>));
+  EXPECT_LE(of(define<"c">(rows, columns) = sum(u, x.clamped(m, t + u - 4_c) * w(u))), 16);
+  EXPECT_LE(of(define<"r">(rows, columns) = sum(u, x.reflected(m, t + u - 4_c) * w(u))), 16);
+  EXPECT_LE(of(define<"p">(rows, columns) = sum(u, x.wrapped(m, t + u) * w(u))), 16);
+}
 
 TEST(shapes, classes_of_a_program) {
   constexpr auto x = tensor<"x", float, 2>;

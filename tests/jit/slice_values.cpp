@@ -47,6 +47,27 @@ TEST(slice_values, attention_over_edges) {
   t.expect_right(1e-5);
 }
 
+// What is folded from each element of a slice to its end, or up to it: the gradient walks the slices of an element, not
+// all of them, and so does no check.
+TEST(slice_values, parts_of_slices) {
+  constexpr auto i = axis<"i">;
+  constexpr auto each = i.in(off(n), off(n + 1_c));
+  constexpr auto ends = define<"ends">() = sum(rows, sum(each, logsumexp(e.in(i, off(n + 1_c)), b(e)) - b(i)));
+  constexpr auto begins = define<"begins">() = sum(rows, sum(each, tanh(sum(e.in(off(n), i + 1_c), b(e))) * a(i)));
+  const auto expect_slices = [](trial& t) {
+    EXPECT_TRUE(has(t.plan_text(), "range scatter")) << t.plan_text();
+    EXPECT_FALSE(has(t.plan_text(), "of b over (e")) << t.plan_text();
+    EXPECT_FALSE(has(t.plan_text(), "of b over (i")) << t.plan_text();
+    t.expect_right(1e-5);
+  };
+  const auto off_and_b = [](trial& t) -> trial& {
+    return t.with("off", {8}, {0, 3, 3, 40, 41, 75, 90, 90}).random("b", {90});
+  };
+  trial of_ends = trial_of(grad(ends, b)), of_begins = trial_of(grad(begins, b));
+  expect_slices(off_and_b(of_ends));
+  expect_slices(off_and_b(of_begins).random("a", {90}));
+}
+
 // A sum of values that are not needed outside of a slice, one of which is not 0 there.
 TEST(slice_values, not_of_slices) {
   constexpr auto part = define<"part">(rows, e) =

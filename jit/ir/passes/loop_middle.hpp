@@ -36,43 +36,60 @@ class loop_middle {
       const auto a = form_of(i.args[0]), b = form_of(i.args[1]);
       return a && b && a->slope != b->slope;
     });
-    return may_copy() && (divides || compares >= least_comparisons);
+    const bool copies = may_copy() || (has_slow_lanes() && may_copy_loops());
+    return copies && (divides || compares >= least_comparisons);
   }
 
  protected:
   loop_middle(kernel& k, const statement& loop, middle& typical)
       : k_(k), loop_(loop), middle_(typical), before_(k, nullptr, statement{}) {
-    for (const statement& s : loop.body)
-      if (s.kind == statement_kind::instruct) made_.insert(s.id);
+    find_made(loop.body);
   }
 
   static std::size_t slot_of(value v) { return static_cast<std::size_t>(v); }
   const instruction& get(value v) const { return k_.instructions[slot_of(v)]; }
   bool is_outside(value v) const { return !made_.contains(v); }
 
-  bool may_copy() const {
-    return std::ranges::all_of(loop_.body, [&](const statement& s) {
-      if (s.kind == statement_kind::loop || s.kind == statement_kind::guard || s.kind == statement_kind::append)
-        return false;
-      if (s.kind != statement_kind::instruct) return true;
-      const opcode code = get(s.id).code;
-      return code == opcode::elementwise || code == opcode::constant || code == opcode::extent ||
-             code == opcode::counter || code == opcode::lanes || code == opcode::load;
-    });
-  }
+  bool may_copy() const { return may_copy(loop_.body, false); }
+  // Also what folds in loops within, as a window's rows.
+  bool may_copy_loops() const { return may_copy(loop_.body, true); }
 
   // Is what a lane does the same wherever vectors begin? Not of what is folded, or stored once for all lanes.
-  bool may_begin_anywhere() const {
-    return std::ranges::all_of(loop_.body, [&](const statement& s) {
-      if (s.kind == statement_kind::combine) return false;
+  bool may_begin_anywhere() const { return may_begin_anywhere(loop_.body); }
+
+  // Are lanes gathered or divided, which takes as long as many that are not?
+  bool has_slow_lanes() const { return has_slow_lanes(loop_.body); }
+
+ private:
+  void find_made(const block& body) {
+    for (const statement& s : body) {
+      if (s.kind == statement_kind::instruct) made_.insert(s.id);
+      find_made(s.body);
+    }
+  }
+  bool may_copy(const block& body, bool folds) const {
+    return std::ranges::all_of(body, [&](const statement& s) {
+      if (s.kind == statement_kind::loop)
+        return folds && s.how_loop == loop_kind::serial && s.jam <= 1 && may_copy(s.body, folds);
+      if (s.kind == statement_kind::guard || s.kind == statement_kind::append) return false;
+      if (s.kind != statement_kind::instruct) return true;
+      const instruction& i = get(s.id);
+      if (i.code == opcode::read || (i.code == opcode::accumulator && i.dimension == 0)) return folds;
+      return i.code == opcode::elementwise || i.code == opcode::constant || i.code == opcode::extent ||
+             i.code == opcode::counter || i.code == opcode::lanes || i.code == opcode::load;
+    });
+  }
+  bool may_begin_anywhere(const block& body) const {
+    return std::ranges::all_of(body, [&](const statement& s) {
+      if (s.kind == statement_kind::combine) return !is_outside(s.target_value);
       if (s.kind == statement_kind::store) return s.how != access::uniform;
+      if (s.kind == statement_kind::loop) return may_begin_anywhere(s.body);
       return s.kind != statement_kind::instruct || get(s.id).apart.repeat == 1;
     });
   }
-
-  // Are lanes gathered or divided, which takes as long as many that are not?
-  bool has_slow_lanes() const {
-    return std::ranges::any_of(loop_.body, [&](const statement& s) {
+  bool has_slow_lanes(const block& body) const {
+    return std::ranges::any_of(body, [&](const statement& s) {
+      if (s.kind == statement_kind::loop) return has_slow_lanes(s.body);
       if (s.kind != statement_kind::instruct || !get(s.id).vector) return false;
       const instruction& i = get(s.id);
       const bool divides = i.code == opcode::elementwise && (i.what == op::quotient || i.what == op::remainder);
@@ -80,6 +97,7 @@ class loop_middle {
     });
   }
 
+ protected:
   // As the middle part has it.
   std::optional<affine> form_of(value v) const {
     for (auto same = holds_.same.find(v); same != holds_.same.end(); same = holds_.same.find(v)) v = same->second;

@@ -15,7 +15,8 @@ class partition : loop_middle {
   // Its trips are asked last: calls of one class answer alike.
   bool may_have_parts() {
     const bool anywhere = may_begin_anywhere();
-    exact_ = anywhere && has_slow_lanes();
+    slow_ = has_slow_lanes();
+    exact_ = anywhere && slow_;
     if (!loop_middle::may_have_parts(least_comparisons())) return false;
     if (exact_) return loop_.trips >= tuning::partition::least_stripped;
     const int enough = tuning::partition::least_vectors * lanes_;
@@ -43,7 +44,7 @@ class partition : loop_middle {
   }
 
  private:
-  int least_comparisons() const { return exact_ ? 1 : tuning::partition::least_comparisons; }
+  int least_comparisons() const { return slow_ ? 1 : tuning::partition::least_comparisons; }
   std::int32_t lanes_between(value low, value high) {
     const auto from = middle_(low), to = middle_(high);
     return lanes_of(from && to ? std::optional(*to - *from) : std::nullopt);
@@ -53,6 +54,7 @@ class partition : loop_middle {
     in_middle_ = in_middle;
     const std::string name = k_.loop_names[slot_of(loop_.loop)];
     block_builder inner = before_.loop(loop_kind::vector, name, low, high, exact_ ? lanes_between(low, high) : lanes_);
+    row_ = &inner;
     for (const statement& s : loop_.body) copy(s, inner);
     statement own = inner.head();
     own.trips = loop_.trips;
@@ -81,6 +83,7 @@ class partition : loop_middle {
 
   void copy(const statement& s, block_builder& b) {
     if (s.kind == statement_kind::instruct) return copy_instruction(s.id, b);
+    if (s.kind == statement_kind::loop) return copy_loop(s, b);
     if (is_masked_out(s.mask)) return;
     statement own = s;
     own.mask = mask_of(s.mask);
@@ -91,6 +94,21 @@ class partition : loop_middle {
     const bool scattered = s.kind == statement_kind::store && s.how == access::gather;
     if (scattered && std::ranges::none_of(own.subscripts, [&](value v) { return get(v).vector; })) failed_ = true;
     b.take(std::move(own));
+  }
+
+  void copy_loop(const statement& s, block_builder& b) {
+    const std::string name = k_.loop_names[slot_of(s.loop)];
+    block_builder inner = b.loop(s.how_loop, name, operand(s.low, b), operand(s.high, b), s.lanes);
+    const std::int32_t loop = inner.head().loop;
+    statement own = s;
+    own.body.clear();
+    own.loop = loop;
+    own.low = inner.head().low;
+    own.high = inner.head().high;
+    inner.head() = std::move(own);
+    loops_[s.loop] = loop;
+    for (const statement& each : s.body) copy(each, inner);
+    inner.close();
   }
 
   void copy_instruction(value id, block_builder& b) {
@@ -109,9 +127,11 @@ class partition : loop_middle {
       }
     if (in_middle_ && i.code == opcode::elementwise && folds(id, i, b)) return;
     if ((i.code == opcode::counter || i.code == opcode::lanes) && i.target == loop_.loop) {
-      names_[id] = i.code == opcode::counter ? b.counter() : b.lanes();
+      names_[id] = i.code == opcode::counter ? row_->counter() : row_->lanes();
       return;
     }
+    if (i.code == opcode::counter || i.code == opcode::lanes)
+      if (const auto within = loops_.find(i.target); within != loops_.end()) i.target = within->second;
     if (i.code == opcode::load) return copy_load(id, std::move(i), b);
     for (value& v : i.args) v = operand(v, b);
     if (i.code == opcode::elementwise) i.vector = std::ranges::any_of(i.args, [&](value v) { return get(v).vector; });
@@ -169,15 +189,18 @@ class partition : loop_middle {
     auto place = form_of(last);
     if (!place || place->slope != 1) return;
     place->slope = 0;
-    i.args.back() = b.emit(op::add, {b.counter(), built(*place, before_)});
+    i.args.back() = b.emit(op::add, {row_->counter(), built(*place, before_)});
     i.how = m_.buffers[slot_of(i.target)].unit_inner ? access::contiguous : access::strided;
   }
 
   const module& m_;
-  std::unordered_map<value, value> names_;  // of the copy at hand
+  std::unordered_map<value, value> names_;  // of the copy at hand, as are the next two
+  std::unordered_map<std::int32_t, std::int32_t> loops_;
+  block_builder* row_ = nullptr;
   bool in_middle_ = false, failed_ = false;
   std::int32_t lanes_;  // of parts, which begin and end at multiples of them
   bool exact_ = false;  // or where comparisons turn
+  bool slow_ = false;
 };
 
 class loops_of_kernel {

@@ -5,6 +5,7 @@
 // Input: a sum whose condition equates such a subscript with what its indices do not change. Output: an equal sum of
 // sums. Shown by tests/jit/moved_inside.cpp.
 #pragma once
+#include <sheaf/jit/plan/closed_bounds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/subscript_parts.hpp>
 
@@ -47,11 +48,36 @@ class moved_inside {
     const std::vector<node_id> indices = bound_indices(g_, n_);
     node_id sum = no_node;
     for (const node_id c : conditions) {
-      const node_id one = reduce(g_, monoid::sum, body, c, indices.data(), static_cast<int>(indices.size()));
+      const node_id where = conjunction(g_, c, implied(c));
+      const node_id one = reduce(g_, monoid::sum, body, where, indices.data(), static_cast<int>(indices.size()));
       if (is_number(g_, one, 0)) continue;
       sum = sum == no_node ? one : make(g_, op::add, sum, one);
     }
     return sum == no_node ? identity_of(g_, monoid::sum, type) : cast_to(g_, type, sum);
+  }
+
+  // What a condition on several indices, as j + u < 2 at an edge, says of one that is long, whatever the others are:
+  // j < 2. Then its loop is short wherever it stands.
+  node_id implied(node_id condition) {
+    flat<node_id> conjuncts;
+    deltas::conjuncts(g_, condition, conjuncts);
+    node_id all = truth(g_, true);
+    for (const node_id c : conjuncts) {
+      if ((g_.kind(c) != op::less && g_.kind(c) != op::less_equal) || g_.type(g_.arg(c, 0)) != element::i64) continue;
+      const node_id gap = make(g_, op::sub, g_.arg(c, 1), g_.arg(c, 0));
+      for (const node_id idx : indices_of(g_, g_.free[gap].common(bound_))) {
+        const line l = split_affine(g_, gap, idx);
+        const bool others = l.affine && g_.free[l.rest].meets(bound_);
+        if (!others || (l.slope != 1 && l.slope != -1) || is_unbound(g_, idx) || is_constant(g_, g_.arg(idx, 1)))
+          continue;
+        const node_id most = closed_bounds_of(g_, l.rest).most;
+        if (most == no_node) continue;
+        const node_id least = make(g_, op::sub, integer(g_, 0), most);
+        const bool above = l.slope == 1;
+        all = conjunction(g_, all, make(g_, g_.kind(c), above ? least : idx, above ? idx : most));
+      }
+    }
+    return all;
   }
 
   // Not in reductions that bind an index of theirs anew.
@@ -109,6 +135,10 @@ class moved_inside {
     for (int k = 0; k < 2; ++k) {
       const node_id e = g_.arg(c, k), other = g_.arg(c, 1 - k);
       if (!g_.free[e].meets(bound_) || g_.free[other].meets(bound_)) continue;
+      if (const auto solved = solved_remainder(e, other); !solved.empty()) {
+        rows_.emplace_back(e, other);
+        return solved;
+      }
       std::vector<part> list;
       if (!split({truth(g_, true), e}, list)) return {c};
       rows_.emplace_back(e, other);
@@ -117,6 +147,66 @@ class moved_inside {
       return conditions;
     }
     return {c};
+  }
+
+  // Of an equality that holds a remainder of several indices, as of a window that wraps, (i + u) % n == j: the places
+  // i == (j - u) % n of an index that has each remainder at most once. Nothing where it is no such equality.
+  std::vector<node_id> solved_remainder(node_id e, node_id other) {
+    const node_id r = first_moved(e);
+    if (r == no_node || g_.kind(r) != op::remainder || g_.type(r) != element::i64) return {};
+    const node_id s = g_.arg(r, 0), by = g_.arg(r, 1);
+    if (g_.free[by].meets(bound_) || indices_of(g_, g_.free[s].common(bound_)).size() < 2) return {};
+    std::vector<part> values;
+    if (!values_of(e, r, other, values)) return {};
+    for (const node_id idx : bound_indices(g_, n_)) {
+      if (is_unbound(g_, idx) || !has_at_most(g_, make(g_, op::sub, g_.arg(idx, 1), g_.arg(idx, 0)), by)) continue;
+      const line l = split_affine(g_, s, idx);
+      if (!l.affine || (l.slope != 1 && l.slope != -1)) continue;
+      const node_id low = g_.arg(idx, 0), zero = integer(g_, 0);
+      std::vector<node_id> conditions;
+      for (const part& v : values) {
+        const node_id apart = l.slope == 1 ? make(g_, op::sub, v.at, l.rest) : make(g_, op::sub, l.rest, v.at);
+        const node_id place = make(g_, op::remainder, make(g_, op::sub, apart, low), by);
+        const node_id within = conjunction(g_, make(g_, op::less_equal, zero, v.at), make(g_, op::less, v.at, by));
+        const node_id here = make(g_, op::equal, idx, make(g_, op::add, place, low));
+        conditions.push_back(conjunction(g_, conjunction(g_, v.where, within), here));
+      }
+      return conditions;
+    }
+    return {};
+  }
+  // The values of r, each under a condition, at which e is `other`.
+  bool values_of(node_id e, node_id r, node_id other, std::vector<part>& list) {
+    if (e == r) {
+      list.push_back({truth(g_, true), other});
+      return true;
+    }
+    const op kind = g_.kind(e);
+    if (!is_elementwise(kind) || g_[e].count != 2) return false;
+    const node_id a = g_.arg(e, 0), b = g_.arg(e, 1);
+    const bool in_a = g_.free[a].meets(bound_), in_b = g_.free[b].meets(bound_);
+    if (kind == op::minimum || kind == op::maximum) {
+      const node_id low = kind == op::minimum ? a : b, high = kind == op::minimum ? b : a;
+      return values_where(a, make(g_, op::less_equal, low, high), r, other, list) &&
+             values_where(b, make(g_, op::less, high, low), r, other, list);
+    }
+    if (in_a == in_b || (kind != op::add && kind != op::sub)) return false;
+    if (in_a) return values_of(a, r, make(g_, kind == op::add ? op::sub : op::add, other, b), list);
+    return values_of(b, r, kind == op::add ? make(g_, op::sub, other, a) : make(g_, op::sub, a, other), list);
+  }
+  bool values_where(node_id e, node_id where, node_id r, node_id other, std::vector<part>& list) {
+    if (!g_.free[e].meets(bound_)) return false;
+    const std::size_t first = list.size();
+    if (!values_of(e, r, other, list)) return false;
+    for (std::size_t k = first; k < list.size(); ++k) {
+      replacement put(g_);
+      put.keep_indices(where);
+      put.rename(r, list[k].at);
+      const node_id here = put(where);
+      if (g_.free[here].meets(bound_)) return false;
+      list[k].where = conjunction(g_, list[k].where, here);
+    }
+    return true;
   }
 
   // Arguments before what is made of them. What an index's range has moves no subscript.

@@ -8,6 +8,7 @@
 #include <sheaf/jit/plan/algorithms/scatter/joint_rows.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/moved_inside.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scattered_products.hpp>
+#include <sheaf/jit/plan/algorithms/scatter/slices_outside.hpp>
 #include <sheaf/jit/plan/compared.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/few_terms.hpp>
@@ -61,6 +62,9 @@ node_id isolated(const context& c, const stage& s, node_id n) {
     if (is_own(monoid_of(c.g, n)) || !uses(c.g, n, j)) continue;
     const node_id slices = isolated_result(c.g, c.known, n, j)();
     if (slices != n && scatter_of(c.g, slices).how == way::range_scatter) return slices;
+    if (is_half(c.g.type(n)) || row(monoid_of(c.g, n)).position || is_folded_in_order(c.g, n)) continue;
+    const node_id around = slices_outside(c.g, n)(j);
+    if (around != n && scatter_of(c.g, around).how == way::range_scatter) return around;
   }
   return n;
 }
