@@ -78,11 +78,13 @@ bool starves_together(graph& g, const facts& known, const kernel_plan& k, const 
   return known.starves(shared, max(apart(leader), apart(s)), max(elements(leader), elements(s)));
 }
 
-// Windows over the same loops, to the last, that read of each other what is at their own place: all of their nest is
+// Windows, and folds, over the same loops, to the last, that read of each other what is at their own place: all of their nest is
 // shared, see lower/stencil.cpp. The loops of s then have the leader's names.
 bool share_nest(graph& g, const program_plan& plan, const kernel_plan& k, stage& s) {
   const stage& leader = plan.at(k.stages.front());
-  if (leader.loops.size() != s.loops.size() || leader.lanes != s.lanes || leader.vector != leader.loops.back())
+  const bool in_lanes = leader.vector == leader.loops.back();
+  if (leader.how != s.how || leader.loops.size() != s.loops.size() || leader.lanes != s.lanes ||
+      (leader.vector == no_node) != (s.vector == no_node) || (leader.vector != no_node && !in_lanes))
     return false;
   stage renamed = s;
   replacement put(g, proofs::kept);
@@ -170,7 +172,8 @@ bool may_join(graph& g, const facts& known, program_plan& plan, const kernel_pla
   const auto walks_rows = [](const stage& t) { return t.how == way::map || t.how == way::partial; };
   const bool stencil = leader.how == way::stencil && s.how == way::stencil;
   stage renamed = s;
-  const bool nest = stencil && known.for_groups() && share_nest(g, plan, k, renamed);
+  const bool folds = leader.made == origin::partial && s.made == origin::partial && leader.how == way::map;
+  const bool nest = (stencil || folds) && known.for_groups() && share_nest(g, plan, k, renamed);
   if (stencil && !nest && starves_together(g, known, k, leader, s)) return false;
   if (!stencil && (!walks_rows(leader) || !walks_rows(s))) return false;
   if ((k.parallel == no_node) != (s.parallel == no_node) || (k.task.chunk == 0) != (s.task.chunk == 0)) return false;
