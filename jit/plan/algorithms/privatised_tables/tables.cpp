@@ -42,13 +42,21 @@ std::int64_t block_of(const context& c, const stage& s, node_id cut) {
   return rows >= 2 * block ? block : 0;
 }
 
-// On a GPU a group has its table in shared memory, which its lanes update in any order: so do integers alone. What they
-// read lies inside, whatever guards it.
+bool in_order(const graph& g, node_id n) { return is_floating(g.type(n)) || monoid_of(g, n) != monoid::sum; }
+
+// On a GPU a group has its table in shared memory, which its lanes update: integers in any order, floating numbers and
+// extrema in the order of lanes. What they read lies inside, whatever guards it.
 bool may_share_table(const context& c, const stage& s, const std::vector<node_id>& walk) {
   const auto& [g, known, before] = c;
   const node_id n = s.body, rows = trips_of(g, s.owned), inner = walk.back();
-  if (monoid_of(g, n) != monoid::sum || g.type(n) != element::i64 || g.type(s.define) != element::i64) return false;
-  if (s.indices.size() != 1 || g.kind(rows) != op::constant || g[rows].attribute > tables::shared_rows) return false;
+  const element type = g.type(n);
+  const bool has_table = type == element::i64 || type == element::f32 || type == element::f64;
+  const monoid fold = monoid_of(g, n);
+  if ((fold != monoid::sum && fold != monoid::max && fold != monoid::min) || !has_table || g.type(s.define) != type)
+    return false;
+  const bool wide = row(type).bytes == 8 && in_order(g, n);
+  const std::int64_t most = wide ? tables::shared_rows / 2 : tables::shared_rows;
+  if (s.indices.size() != 1 || g.kind(rows) != op::constant || g[rows].attribute > most) return false;
   if (!std::ranges::all_of(walk, [&](node_id idx) { return is_closed(g, idx); })) return false;
   if (!is_safe(g, g.arg(n, 0)) || !is_safe(g, g.arg(n, 1))) return false;
   const node_id at = rows_of(g, s).at;
@@ -61,9 +69,11 @@ std::int64_t block_of_group(const context& c, const stage& s, node_id cut) {
   if (known.call().force_for_tests) return rows >= 2 * tables::forced_block ? tables::forced_block : 0;
   if (updates < tables::from) return 0;
   std::int64_t block = 1;
+  amount room = tables::results_of_groups;  // of what goes in order a group is a warp: more of them are to be busy
+  if (in_order(g, s.body)) room = max(room, updates / tables::updates_of_sum);
   const auto is_enough = [&] {
     return all_of({{tables::most_of_groups * block, rows},
-                   {tables::results_of_groups * block, rows * results},
+                   {room * block, rows * results},
                    {updates * block, tables::block_elements * rows}});
   };
   while (!is_enough() && rows >= 2 * block) block *= 2;
@@ -73,15 +83,19 @@ std::int64_t block_of_group(const context& c, const stage& s, node_id cut) {
 // Of many tables some are joined first, by as many tasks.
 node_id joined_in_blocks(const context& c, const stage& s, node_id use, node_id block) {
   const auto& [g, known, before] = c;
-  const node_id all = intern_reduce(g, monoid::sum, g.type(use), use, truth(g, true), {block});
-  if (known.trips(block) < 2 * tables::joined_at_once) return all;
+  const monoid fold = monoid_of(g, s.body);
+  const element type = numerics::joined(fold, g.type(use));
+  const auto sum = [&](node_id of, node_id over) {
+    return intern_reduce(g, fold, type, cast_to(g, type, of), truth(g, true), {over});
+  };
+  const node_id all = sum(use, block);
+  if (known.trips(block) < 2 * tables::joined_at_once) return cast_to(g, g.type(use), all);
   const row_blocks rows = blocks_of(g, all, block, tables::joined_at_once);
-  const node_id some = intern_reduce(g, monoid::sum, g.type(use), with(g, use, block, rows.part, proofs::kept),
-                                     truth(g, true), {rows.part});
+  const node_id some = sum(with(g, use, block, rows.part, proofs::kept), rows.part);
   stage like = s;
   like.vector = s.owned;
   const node_id joined = stored(c, some, {"joined", like, "tables of groups, some at a time"});
-  return intern_reduce(g, monoid::sum, g.type(use), joined, truth(g, true), {rows.block});
+  return cast_to(g, g.type(use), sum(joined, rows.block));
 }
 
 }  // namespace
