@@ -24,23 +24,6 @@ node_id before_moving(graph& g, node_id e, node_id high) {
   return no_node;
 }
 
-// Where an extremum stands is one of the places that are folded; of none it is -1.
-bool is_place(const graph& g, node_id e) {
-  if (g.kind(e) != op::reduce || !row(monoid_of(g, e)).position || g[e].count != 3 || !is_true(g, g.arg(e, 1)) ||
-      !is_closed(g, g.arg(e, 2)))
-    return false;
-  return std::ranges::all_of(indices_of(g, g.free[e]),
-                             [&](node_id idx) { return !is_unbound(g, idx) && is_closed(g, idx); });
-}
-ends ends_of_place(graph& g, node_id e) {
-  const node_id low = g.arg(g.arg(e, 2), 0), high = g.arg(g.arg(e, 2), 1);
-  ends r{make(g, op::select, make(g, op::less, low, high), low, integer(g, -1)),
-         make(g, op::sub, high, integer(g, 1)), truth(g, true)};
-  for (const node_id idx : indices_of(g, g.free[e]))
-    r.nonempty = conjunction(g, r.nonempty, make(g, op::less, g.arg(idx, 0), g.arg(idx, 1)));
-  return r;
-}
-
 }  // namespace
 
 node_id clamped_instead(graph& g, node_id subscript, node_id high) {
@@ -51,7 +34,6 @@ node_id clamped_instead(graph& g, node_id subscript, node_id high) {
 }
 
 ends ends_of(graph& g, node_id e) {
-  if (is_place(g, e)) return ends_of_place(g, e);
   // It does not go down where what is divided goes up.
   if (g.kind(e) == op::quotient && g.free[g.arg(e, 1)].empty() && proven_less_equal(g, integer(g, 0), g.arg(e, 1))) {
     const node_id by = g.arg(e, 1);
@@ -85,6 +67,21 @@ ends ends_of(graph& g, node_id e) {
     }
     if (!changed) return r;
   }
+}
+
+std::optional<ends> ends_of_place(graph& g, node_id e, node_id low, node_id high) {
+  if (g.kind(e) != op::reduce || !row(monoid_of(g, e)).position || g[e].count != 3 || !is_true(g, g.arg(e, 1)))
+    return {};
+  const auto closed = [&](node_id idx) { return !is_unbound(g, idx) && is_closed(g, idx); };
+  const node_id idx = g.arg(e, 2), first = g.arg(idx, 0), end = g.arg(idx, 1);
+  const bool inside = closed(idx) && known_less_equal(g, low, first) && known_less_equal(g, end, high);
+  const std::vector<node_id> around = indices_of(g, g.free[e]);
+  if (!inside || !std::ranges::all_of(around, closed)) return {};
+  const node_id none = make(g, op::less_equal, end, first), last = make(g, op::sub, end, integer(g, 1));
+  ends r{make(g, op::select, none, integer(g, -1), first), last, truth(g, true)};
+  for (const node_id other : around)
+    r.nonempty = conjunction(g, r.nonempty, make(g, op::less, g.arg(other, 0), g.arg(other, 1)));
+  return r;
 }
 
 void ask_for_elements(graph& g, ends& r, node_id inside) {
