@@ -14,6 +14,7 @@
 #include <sheaf/jit/ir/summary.hpp>
 #include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/jit/lower/lower.hpp>
+#include <sheaf/jit/plan/algorithms/moments/one_walk.hpp>
 #include <sheaf/jit/plan/horizontal_fusion.hpp>
 #include <sheaf/jit/plan/cache_tile.hpp>
 #include <sheaf/jit/plan/group_tile.hpp>
@@ -66,7 +67,10 @@ constexpr pass table[] = {
        c.program.plan.written = c.program.g.size();  // with its loads proven
      }},
     {"materialise", "the rules of plan/rules.cpp, stage by stage: which algorithm, and what else must be stored",
-     [](compilation& c) { plan::materialise(c.program.g, c.known, c.program.plan.stages); }},
+     [](compilation& c) {
+       plan::walk_stored_means(c.program.g, c.known, c.program.plan.stages);
+       plan::materialise(c.program.g, c.known, c.program.plan.stages);
+     }},
     {"order of checks", "what checks read runs before outputs are written; all stages are there now",
      [](compilation& c) { plan::mark_demanded(c.program.g, c.program.plan.stages); }},
     {"promised constants", "what one call leaves for the next is never grouped with what it does not",

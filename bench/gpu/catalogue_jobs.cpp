@@ -70,6 +70,7 @@ void norms(std::vector<job>& rows) {
   rows.push_back(one("layer_norm", wide, layer_norm(x)));
   rows.push_back(both("layer_norm:8192", layer_norm(x), x, {{"x", {32768, 8192}}}));
   rows.push_back(both("rms_norm", rms_norm(x, w), x, wide));
+  rows.push_back(both("batch_norm", batch_norm(image), image, {{"image", {128, 64, 160, 160}}}));
 }
 void scans(std::vector<job>& rows) {
   rows.push_back(one("cumsum:axis0", square, cumsum(x, dim<0>)));
@@ -91,6 +92,8 @@ void index_data(std::vector<job>& rows) {
   rows.push_back(one("histogram", line, histogram<256>(z, 0_c, 1_c)));
   rows.push_back(one("bincount:16", line, bincount<16>(n)));
   rows.back().below = {{"n", 16}};
+  rows.push_back(one("bincount:4096", line, bincount<4096>(n, w)));
+  rows.back().below = {{"n", 4096}};
   rows.push_back(one("bincount:weights", line, bincount<65536>(n, w)));
   rows.back().below = {{"n", 65536}};
   const shapes rows_of_table = {

@@ -250,6 +250,8 @@ def catalogue():
     del x, z, rows
     n = torch.randint(16, (1 << 26,), device=device)
     eager("bincount:16", lambda n: torch.bincount(n, minlength=16), n)
+    n = torch.randint(4096, (1 << 26,), device=device)
+    eager("bincount:4096", lambda n, w: torch.bincount(n, w, 4096), n, random(0, 1, 1 << 26))
     n = torch.randint(65536, (1 << 26,), device=device)
     eager("bincount:weights", lambda n, w: torch.bincount(n, w, 65536), n, random(0, 1, 1 << 26))
     table = random(0, 1, 1 << 20, 128)

@@ -305,7 +305,10 @@ void emit_store(function_emitter& f, const ir::statement& s, bool before, bool a
   const std::string store = s.adds                    ? cat("add_at(&", at, ", ", stored, ");")
                             : s.non_temporal && laned ? cat("__stcs(&", at, ", ", stored, ");")
                                                       : cat(at, " = ", stored, ";");
-  const std::string line = when.empty() ? store : cat("if (", when, ") ", store);
+  std::string line = when.empty() ? store : cat("if (", when, ") ", store);
+  if (adds_in_order(f.m, s))
+    line = cat("add_in_order<", functor(s.fold), ", T>(group, b", s.target, ", &", at, ", ", stored, ", ",
+               when.empty() ? "true" : when, ");");
   if (!s.adds && in_runs(f, s.how, s.mask))
     store_runs(f, s);
   else if (laned)

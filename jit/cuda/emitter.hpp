@@ -212,6 +212,8 @@ std::string to_memory(element type, const std::string& held);
 // row, but for the processor's order. Those that begin anew at slices have no other form.
 bool scans_in_runs(const ir::kernel& k, const ir::block& body, const target& to);
 bool scans_slices(const ir::kernel& k, const ir::block& body);
+// Does the store combine with what a group keeps, in the order of lanes?
+bool adds_in_order(const ir::module& m, const ir::statement& s);
 
 // emit_memory.cpp
 void declare_buffers(function_emitter& f);

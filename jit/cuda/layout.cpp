@@ -46,6 +46,21 @@ bool takes_places(const ir::kernel& k) {
 
 }  // namespace
 
+bool adds_in_order(const ir::module& m, const ir::statement& s) {
+  if (s.kind != ir::statement_kind::store || !s.adds) return false;
+  const ir::buffer& b = m.buffers[static_cast<std::size_t>(s.target)];
+  return b.where == ir::role::local && (is_floating(b.type) || s.fold != monoid::sum);
+}
+
+namespace {
+
+bool has_ordered_sums(const ir::module& m, const ir::block& body) {
+  return std::ranges::any_of(
+      body, [&](const ir::statement& s) { return adds_in_order(m, s) || has_ordered_sums(m, s.body); });
+}
+
+}  // namespace
+
 bool scans_slices(const ir::kernel& k, const ir::block& body) {
   return std::any_of(body.begin(), body.end(), [&](const ir::statement& s) {
     if (s.kind != ir::statement_kind::instruct) return scans_slices(k, s.body);
@@ -151,7 +166,7 @@ layout layout_for(const ir::module& m, const ir::kernel& k, const target& to, ca
   const bool shares = more > most_threads && !find_register_rows(m, k, extents, bounds, p.run, more).rows.empty();
   most = std::min({most, widest, shares ? more : most_threads});
   // Between warps they would wait at each iteration.
-  if (scans_in_runs(k, k.body, to)) most = std::min(most, 32);
+  if (scans_in_runs(k, k.body, to) || has_ordered_sums(m, k.body)) most = std::min(most, 32);
   if (in_registers) p.rows = find_register_rows(m, k, extents, bounds, p.run, most);
   place_locals(m, k, scans_in_runs(k, k.body, to) || p.run > 1 ? widest : 1, p);
   p.group = std::min(widest, 32);

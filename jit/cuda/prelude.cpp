@@ -214,7 +214,17 @@ template <int T> FN int next_place(u32 group, int* table, i64 place, bool live) 
   __syncwarp(group);
   return live ? first + __popc(before) : 0;
 }
-// The same of a block of up to 8 warps: seen[place] has a byte for each of them, which is 0 between calls.
+// Combines what the threads of a warp have with places of a table, for each place in the order of threads.
+template <class F, int T, class E> FN void add_in_order(u32 group, E* table, E* to, E x, bool live) {
+  static_assert(T == 32, "");
+  const u32 same = __match_any_sync(group, live ? (int)(to - table) : -1);
+  const int turn = __popc(same & ((1u << (threadIdx.x & 31)) - 1));
+  for (int n = 0; __any_sync(group, live && turn >= n); ++n) {
+    if (live && turn == n) *to = F::of(*to, x);
+    __syncwarp(group);
+  }
+}
+// next_place of a block of up to 8 warps: seen[place] has a byte for each of them, which is 0 between calls.
 FN int next_place_of_block(int* table, u64* seen, i64 place, bool live) {
   const int shift = (int)threadIdx.x / 32 * 8;
   const u32 same = __match_any_sync(0xffffffffu, live ? (int)place : -1);

@@ -106,9 +106,11 @@ class block_builder {
     body_.push_back(std::move(s));
   }
 
-  void add_to(std::int32_t buffer, std::vector<value> subscripts, value stored, access how, value mask) {
+  void add_to(std::int32_t buffer, std::vector<value> subscripts, value stored, access how, value mask,
+              monoid fold = monoid::sum) {
     store(buffer, std::move(subscripts), stored, how, mask);
     body_.back().adds = true;
+    body_.back().fold = fold;
   }
 
   // Lanes that go to places of their own, which no store next to it goes to.

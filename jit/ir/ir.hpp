@@ -202,7 +202,10 @@ struct statement {
   bool l2 = false;            // prefetch: into L2
   bool written = false;       // prefetch: what is stored to soon, not read
   bool apart = false;         // store: where another one next to it with this stores, none of its lanes does
-  bool adds = false;          // store: added to what is there, by one of many threads at a time; on a GPU
+  // store: combined with what is there by `fold`, by one of many threads at a time; but for sums of integers in the
+  // order of lanes, where the buffer is local; on a GPU
+  bool adds = false;
+  monoid fold = monoid::sum;  // sum, max or min
   bool pairs = false;  // store: the next one with this goes to the next element in memory; two and two; not printed
   std::vector<value> subscripts;
   // combine of argmax and argmin: the position (i64) that goes with the value. Of a state of several values: those

@@ -237,6 +237,7 @@ class printer {
         text_ += "guard " + name(s.id) + "\n";
         return print_block(s.body, depth + 1);
       case statement_kind::store:
+        if (s.fold != monoid::sum) text_ += std::string(row(s.fold).name) + " of ";
         text_ += std::string(s.adds ? "add to " : "store ") + name_of(s.how) +
                  (s.non_temporal ? " non_temporal " : " ") + buffer_name(s.target) + "[" + list(s.subscripts) +
                  "] = " + name(s.stored) + mask + "\n";

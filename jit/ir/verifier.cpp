@@ -134,9 +134,8 @@ void kernel_verifier::store(const statement& s) {
   require(x.type == b.type, "types", "expected the buffer's type");
   const bool has_add =
       x.type == element::f32 || x.type == element::f64 || x.type == element::i32 || x.type == element::i64;
-  const bool is_shared = b.where != role::local || !is_floating(x.type);  // a GPU's threads share a local, in any order
-  require(!s.adds || (has_add && is_shared && !s.non_temporal), "types",
-          "expected numbers of 4 or 8 bytes that threads share");
+  require(!s.adds || (has_add && !s.non_temporal), "types", "expected numbers of 4 or 8 bytes");
+  require(s.fold == monoid::sum || (s.adds && b.where == role::local), "types", "expected a sum, or a local buffer");
   require(!x.vector || s.how != access::uniform, "vectorness", "a vector stored to one element");
   require(s.how != access::deinterleaved, "access_kind", "only loads are deinterleaved");
   subscripts(b, s.subscripts, s.how, unit_inner(b));

@@ -231,35 +231,54 @@ std::pair<ir::value, ir::value> kernel_lowering::place_in_table(const stage& s, 
   return {b.cast(element::i64, row), b.emit(op::less, {row, end})};
 }
 
-// Counts in shared memory: of numbers of one byte, or of ones, in 32 bits. The lanes of the innermost index add to the
-// table of their group in any order, and it is stored at the end.
+// Sums in shared memory: of numbers of one byte, or of ones, in 32 bits. The lanes of the innermost index add to the
+// table of their group, sums of integers in any order, and it is stored at the end. Of what goes in the order of lanes
+// few rows have several results each: lanes that go to one at once wait for each other.
 void kernel_lowering::scatter_to_table(const stage& s, scope& task) {
   using numerics::tables::lanes_of_groups;
   const node_id value = g.arg(s.body, 0), plain = plan::without_cast(g, value);
-  const bool narrow = row(g.type(plain)).bytes == 1 || (is_constant(g, value) && std::abs(g[value].attribute) < 128);
-  const element type = narrow ? element::i32 : element::i64;
   const std::int64_t rows = g[plan::trips_of(g, s.owned)].attribute;
-  const std::int32_t table = ir::add_local(code, "table", type, rows);
+  const element of = g.type(s.body);
+  const monoid fold = monoid_of(g, s.body);
+  const bool sums_in_order = is_floating(of) || fold != monoid::sum;
+  const bool narrow = !sums_in_order && (row(g.type(plain)).bytes == 1 ||
+                                           (is_constant(g, value) && std::abs(g[value].attribute) < 128));
+  const element type = narrow ? element::i32 : numerics::tables::in_table(fold, of, rows);
+  const std::int64_t sums = sums_in_order ? numerics::tables::sums_of_row(rows) : 1;
+  const std::int32_t table = ir::add_local(code, "table", type, rows * sums);
   ir::block_builder& b = *task.block;
-  ir::block_builder clear = b.loop(ir::loop_kind::vector, "clear", b.i64(0), b.i64(rows), lanes_of_groups);
-  clear.store(table, {clear.counter()}, clear.constant(type, 0), ir::access::contiguous);
+  // A large table is a block's: of so many threads each has several updates under way.
+  const int lanes = !sums_in_order && rows > 512 ? 4 * lanes_of_groups : lanes_of_groups;
+  const ir::value none = sums_in_order ? emit(identity_of(g, fold, type), task) : b.constant(type, 0);
+  ir::block_builder clear = b.loop(ir::loop_kind::vector, "clear", b.i64(0), b.i64(rows * sums), lanes_of_groups);
+  clear.store(table, {clear.counter()}, none, ir::access::contiguous);
   clear.close();
   const plan::updated_rows t = plan::rows_of(g, s);
   const std::vector<node_id> walk = plan::nesting_order(g, plan::bound_indices(g, s.body));
   const ir::value low = emit(g.arg(s.owned, 0), task);
   open_loops loops(*this, task);
-  for (const node_id idx : walk) loops.enter(idx, idx == walk.back() ? lanes_of_groups : 1);
+  for (const node_id idx : walk) loops.enter(idx, idx == walk.back() ? lanes : 1);
   ir::block_builder& c = *loops.inner->block;
   auto [at, mine] = place_in_table(s, t.at, rows, *loops.inner);
   if (!is_true(g, t.rest)) mine = c.emit(op::logical_and, {mine, emit(t.rest, *loops.inner)});
+  if (sums > 1) {
+    const ir::value which = c.emit(op::bit_and, {emit(walk.back(), *loops.inner), c.i64(sums - 1)});
+    at = c.emit(op::add, {at, c.emit(op::mul, {which, c.i64(rows)})});
+  }
   const ir::value added = emit(value, *loops.inner);
-  c.add_to(table, {at}, narrow ? c.cast(type, added) : added, ir::access::gather, mine);
+  c.add_to(table, {at}, type != of ? c.cast(type, added) : added, ir::access::gather, mine, fold);
   loops.close();
   open_loops results(*this, task);
   results.enter(s.owned, lanes_of_groups);
   ir::block_builder& d = *results.inner->block;
-  const ir::value found = d.load(table, type, {d.emit(op::sub, {d.counter(), low})}, ir::access::contiguous);
-  store(s, narrow ? d.cast(element::i64, found) : found, *results.inner, ir::none, true);
+  const ir::value place = d.emit(op::sub, {d.counter(), low});
+  ir::value found = ir::none;
+  for (std::int64_t n = 0; n < sums; ++n) {
+    const ir::value next = n == 0 ? place : d.emit(op::add, {place, d.i64(n * rows)});
+    const ir::value one = d.load(table, type, {next}, ir::access::contiguous);
+    found = n == 0 ? one : d.emit(row(fold).combine, {found, one});
+  }
+  store(s, type != of ? d.cast(of, found) : found, *results.inner, ir::none, true);
   results.close();
 }
 

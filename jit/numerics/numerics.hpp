@@ -147,7 +147,18 @@ inline constexpr std::int64_t forced_block = 4; // in tests
 inline constexpr std::int64_t shared_rows = 4096;     // of a GPU's group: at most 32 KB of shared memory
 inline constexpr double most_of_groups = 4096;        // tables: half of the warps that a device holds
 inline constexpr double results_of_groups = 1 << 20;  // of all tables: 8 MB
+inline constexpr double updates_of_sum = 8;           // that go in order: for each result of all tables
 inline constexpr int lanes_of_groups = 256;
+// A group's table whose updates go in order: sums of f32 are f64 where there are few, and rows have several results,
+// of which lanes take one each.
+constexpr element in_table(monoid fold, element type, std::int64_t rows) {
+  return fold == monoid::sum && type == element::f32 && rows <= 1024 ? element::f64 : type;
+}
+constexpr std::int64_t sums_of_row(std::int64_t rows) {
+  std::int64_t n = 1;
+  while (n < 32 && 2 * n * rows <= 1024) n *= 2;
+  return n;
+}
 inline constexpr std::int64_t joined_at_once = 64;    // tables
 }  // namespace tables
 

@@ -172,7 +172,9 @@ void check_stages::add_load(const evaluated_load& of) {
   for (int d = 0; d + 1 < g[of.load].count; ++d) {
     const subscript s(g, of.load, d);
     if (is_apart(of, d) || is_true(g, s.inside(g))) continue;
-    ends r = ends_of(g, without_definitions(g, s.asked));
+    const node_id asked = without_definitions(g, s.asked);
+    const std::optional<ends> of_place = ends_of_place(g, asked, s.low, s.high);
+    ends r = of_place ? *of_place : ends_of(g, asked);
     const node_id between =
         conjunction(g, range_condition(g, r.least, s.low, make(g, op::add, r.least, integer(g, 1))),
                     range_condition(g, r.most, r.most, s.high));

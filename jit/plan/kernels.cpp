@@ -78,11 +78,13 @@ bool starves_together(graph& g, const facts& known, const kernel_plan& k, const 
   return known.starves(shared, max(apart(leader), apart(s)), max(elements(leader), elements(s)));
 }
 
-// Windows over the same loops, to the last, that read of each other what is at their own place: all of their nest is
-// shared, see lower/stencil.cpp. The loops of s then have the leader's names.
+// Windows, or partial results, over the same loops, to the last, that read of each other what is at their own place:
+// all of their nest is shared. The loops of s then have the leader's names.
 bool share_nest(graph& g, const program_plan& plan, const kernel_plan& k, stage& s) {
   const stage& leader = plan.at(k.stages.front());
-  if (leader.loops.size() != s.loops.size() || leader.lanes != s.lanes || leader.vector != leader.loops.back())
+  const node_id lanes = leader.vector == no_node ? no_node : leader.loops.back();
+  if (leader.how != s.how || leader.loops.size() != s.loops.size() || leader.lanes != s.lanes ||
+      leader.vector != lanes || (leader.vector == no_node) != (s.vector == no_node))
     return false;
   stage renamed = s;
   replacement put(g, proofs::kept);
@@ -97,8 +99,7 @@ bool share_nest(graph& g, const program_plan& plan, const kernel_plan& k, stage&
     return writer.loops == renamed.loops &&
            std::ranges::all_of(renamed.loops, [&](node_id idx) { return reads_only_at(g, renamed, writer, idx); });
   });
-  if (own) s = std::move(renamed);
-  return own;
+  return own && (s = std::move(renamed), true);
 }
 
 // Scatters of the same updates to the same rows, none of which reads another: one walk updates all.
@@ -170,7 +171,8 @@ bool may_join(graph& g, const facts& known, program_plan& plan, const kernel_pla
   const auto walks_rows = [](const stage& t) { return t.how == way::map || t.how == way::partial; };
   const bool stencil = leader.how == way::stencil && s.how == way::stencil;
   stage renamed = s;
-  const bool nest = stencil && known.for_groups() && share_nest(g, plan, k, renamed);
+  const bool parts = leader.made == origin::partial && s.made == origin::partial && leader.how == way::map;
+  const bool nest = known.for_groups() && (stencil || parts) && share_nest(g, plan, k, renamed);
   if (stencil && !nest && starves_together(g, known, k, leader, s)) return false;
   if (!stencil && (!walks_rows(leader) || !walks_rows(s))) return false;
   if ((k.parallel == no_node) != (s.parallel == no_node) || (k.task.chunk == 0) != (s.task.chunk == 0)) return false;
@@ -264,8 +266,8 @@ int folded_bytes(const graph& g, const stage& s) {
   return bytes;
 }
 
-// Stages whose lanes hold running results in one loop have half of the registers together, as one has alone:
-// with all of them taken each iteration moves every one, in eight times the code.
+// Stages whose lanes hold running results in one loop have half of the registers together, as one has alone: with all
+// of them taken each iteration moves every one, in eight times the code.
 void share_registers(const graph& g, program_plan& plan, const kernel_plan& k) {
   std::map<node_id, std::vector<stage*>> by_vector;
   for (const int i : k.stages)
@@ -313,8 +315,8 @@ void mark_demanded(const graph& g, std::vector<stage>& stages) {
 
 namespace {
 
-// Rows of slices into the kernel that folds these, if what they read otherwise is there before: it stores those of
-// slices that lie in a tile. Returns the kernel that stores the others; none: they stay by themselves.
+// Rows of slices into the kernel that folds these, if all else that they read is there: it stores those of slices in a
+// tile. Returns the kernel that stores the others; none: they stay by themselves.
 std::optional<std::size_t> place_rows(graph& g, const facts& known, program_plan& plan, std::size_t i,
                                       const std::vector<std::size_t>& home) {
   const stage& s = plan.stages[i];
@@ -360,8 +362,7 @@ void place_stages(graph& g, const facts& known, program_plan& plan) {
       home[i] = plan.kernels.size() - 1;
       continue;
     }
-    // A stage that joins others takes their indices: ranges that depend on these are made anew, and a program has only
-    // so many.
+    // A stage that joins others takes their indices: ranges of these are made anew, and a program has only so many.
     const bool apart = known.call().overrides.fusion == fusion::off ||
                        g.indices_left() < tuning::kernels::indices_left;
     while (k < plan.kernels.size() && (apart || !may_join(g, known, plan, plan.kernels[k], static_cast<int>(i)))) ++k;

@@ -9,6 +9,7 @@
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/split.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/plan/sums_apart.hpp>
 #include <sheaf/jit/tuning/products.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
@@ -157,6 +158,11 @@ bool take_split(const context& of_call, stage& s) {
     const auto asked = columns ? std::span<const shapes::at_least>() : std::span(&few, 1);
     if (!known.for_groups() && !is_long(c, n, asked)) continue;
     if (columns && tasks >= enough && !walks_columns(g, known, s, n)) continue;
+    if (const node_id apart = is_long(c, n, {}) ? sums_apart(c, n) : no_node; apart != no_node) {
+      s.reasons.push_back("multiples of sums that wait for no other fold");
+      replace_in(g, s, n, apart);
+      return true;
+    }
     const node_id rows = with_collapsed_rows(c, n, s);
     node_id whole = split(c, rows, s);
     if (whole != no_node && rows != n) s.reasons.push_back("rows of several indices are walked as those of one");

@@ -76,7 +76,7 @@ struct stage {
   inverse_index_form inverse;  // updates, and the scatter that reads them
   // scatter of an extremum: a row has so many updates that few of them change it, and those alone are written
   bool seldom_changes = false;
-  bool group_table = false;    // scatter of integers into a table in a GPU's shared memory, in any order
+  bool group_table = false;    // scatter into a table in a GPU's shared memory
   bool atomic = false;         // scatter: two kernels, one that fills, and one that adds all updates in any order
   node_id base = no_node;  // range scatter: what a row is worth before any slice, if `base_when` holds (none: always)
   node_id base_when = no_node;

@@ -238,6 +238,21 @@ node_id joined_in_steps(const context& c, node_id n, const stage& s) {
   return by_value(g, n, joined, rows.block);
 }
 
+// What joins partial results of each of a few rows stands before the loops over what those have: rows would be all the
+// tasks there are. Stored, it leaves the loops below to tasks too.
+node_id joined_before(const context& c, node_id n, const stage& s) {
+  const auto& [g, known, before] = c;
+  if (!known.for_groups() || s.vector == no_node || !has_closed_ranges(g, n)) return no_node;
+  index_set around;
+  std::size_t depth = 0;
+  while (depth < s.loops.size() && !g.free[n].within(around)) around.insert(g.ordinal(s.loops[depth++]));
+  if (depth == 0 || depth == s.loops.size() || around != g.free[n]) return no_node;
+  const amount all = known.trips(set_of(g, s.loops));
+  const double warps = std::max(1, s.lanes / tuning::grid::warp);
+  if (!known.starves(known.trips(around) * warps, all / static_cast<double>(s.lanes) * warps, all)) return no_node;
+  return stored(c, n, {"joined", s, "partial results, of fewer rows than there are tasks"});
+}
+
 // An extremum and its position: read once where rows are walked as they lie, twice down a tile of columns. On a GPU
 // both are one fold by now (rule `one walk`).
 bool may_split_position(graph& g, const facts& known, node_id n, const stage& s) {
@@ -252,7 +267,10 @@ node_id split(const context& c, node_id n, const stage& s) {
   const auto& [g, known, before] = c;
   if (row(monoid_of(g, n)).position && !may_split_position(g, known, n, s)) return no_node;
   const node_id first = without_cast(g, folds_tuple(g, n) ? g.arg(g.arg(n, 0), 0) : g.arg(n, 0));
-  if (g.kind(first) == op::load && is_partial(before, g.arg(first, 0))) return joined_in_steps(c, n, s);
+  if (g.kind(first) == op::load && is_partial(before, g.arg(first, 0))) {
+    const node_id joined = joined_in_steps(c, n, s);
+    return joined != no_node ? joined : joined_before(c, n, s);
+  }
   return splitting(c, n, s)();
 }
 

@@ -4,6 +4,7 @@
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/walks.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -66,6 +67,21 @@ ends ends_of(graph& g, node_id e) {
     }
     if (!changed) return r;
   }
+}
+
+std::optional<ends> ends_of_place(graph& g, node_id e, node_id low, node_id high) {
+  if (g.kind(e) != op::reduce || !row(monoid_of(g, e)).position || g[e].count != 3 || !is_true(g, g.arg(e, 1)))
+    return {};
+  const auto closed = [&](node_id idx) { return !is_unbound(g, idx) && is_closed(g, idx); };
+  const node_id idx = g.arg(e, 2), first = g.arg(idx, 0), end = g.arg(idx, 1);
+  const bool inside = closed(idx) && known_less_equal(g, low, first) && known_less_equal(g, end, high);
+  const std::vector<node_id> around = indices_of(g, g.free[e]);
+  if (!inside || !std::ranges::all_of(around, closed)) return {};
+  const node_id none = make(g, op::less_equal, end, first), last = make(g, op::sub, end, integer(g, 1));
+  ends r{make(g, op::select, none, integer(g, -1), first), last, truth(g, true)};
+  for (const node_id other : around)
+    r.nonempty = conjunction(g, r.nonempty, make(g, op::less, g.arg(other, 0), g.arg(other, 1)));
+  return r;
 }
 
 void ask_for_elements(graph& g, ends& r, node_id inside) {

@@ -50,6 +50,12 @@ static inline unsigned __match_any_sync(unsigned mask, int x, int line = __built
       same |= 1u << from;
   return same;
 }
+static inline int __any_sync(unsigned mask, int x, int line = __builtin_LINE()) {
+  int any = 0;
+  for (int from = 0; from < 32; ++from)
+    if (mask >> from & 1u) any |= static_cast<int>(sheaf_shuffle(mask, static_cast<unsigned>(x != 0), from, 32, line));
+  return any;
+}
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }
 
 template <class To, class From>

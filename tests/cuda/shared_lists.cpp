@@ -15,7 +15,7 @@ namespace {
 using namespace sheaf;
 using namespace sheaf::test;
 
-const std::string inputs = "input k: i64[?]\ninput w: f32[?]\ninput v: f32[?]\ninput x: f32[?, ?]\naxis n: 300\n";
+const std::string inputs = "input k: i64[?]\ninput w: f32[?]\ninput v: f32[?]\ninput x: f32[?, ?]\naxis n: 5000\n";
 const std::string sums = "s(n) = sum(i.where(k(i) == n), w(i))\n";
 const std::string counts = "c(n) = sum(i.where(k(i) == n), 1)\n";
 const std::string others = "t(n) = sum(i.where(k(i) == n), v(i) * v(i))\nhi(n) = max(i.where(k(i) == n), w(i))\n";

@@ -1,7 +1,10 @@
 #include <sheaf/jit/plan/algorithms/moments/one_walk.hpp>
 
+#include <algorithm>
+
 #include <sheaf/dsl/passes/powers.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
+#include <sheaf/jit/plan/factors.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
@@ -33,18 +36,25 @@ sum_of_powers sum_of_powers_in(graph& g, node_id n) {
 struct sum_of_squares {
   node_id sum = no_node, mean = no_node, count = no_node, value = no_node;  // none: it is no such sum
 };
-sum_of_squares sum_of_squares_in(graph& g, node_id n) {
-  if (g.kind(n) != op::reduce || monoid_of(g, n) != monoid::sum || !is_true(g, g.arg(n, 1)) || is_term_by_term(g, n) ||
-      g[n].count != 3)
+// Is it the number of terms?
+bool counts_terms(graph& g, node_id count, node_id reduce) {
+  if (g.kind(count) != op::cast) return false;
+  std::vector<node_id> extents;
+  for (const node_id idx : bound_indices(g, reduce)) extents.push_back(make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0)));
+  return std::ranges::is_permutation(factors_of(g, without_cast(g, count)), extents);
+}
+// mean: what the centre is, where a stage stores it.
+sum_of_squares sum_of_squares_in(graph& g, node_id n, node_id stored_mean = no_node) {
+  if (g.kind(n) != op::reduce || monoid_of(g, n) != monoid::sum || !is_true(g, g.arg(n, 1)) || is_term_by_term(g, n))
     return {};
-  const node_id apart = squared_difference(g, g.arg(n, 0)), idx = g.arg(n, 2);
+  const node_id apart = squared_difference(g, g.arg(n, 0));
   if (apart == no_node) return {};
-  const node_id value = g.arg(apart, 0), mean = g.arg(apart, 1);
+  const node_id value = g.arg(apart, 0), mean = stored_mean != no_node ? stored_mean : g.arg(apart, 1);
   if (g.kind(mean) != op::div || numerics::accumulated(g.type(n)) != g.type(n)) return {};
-  const node_id all = g.arg(mean, 0), count = g.arg(mean, 1), extent = make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0));
+  const node_id all = g.arg(mean, 0), count = g.arg(mean, 1);
   if (g.kind(all) != op::reduce || monoid_of(g, all) != monoid::sum || g.arg(all, 0) != value ||
       bound_indices(g, all) != bound_indices(g, n) || !is_true(g, g.arg(all, 1)) || g.type(all) != g.type(n) ||
-      g.kind(count) != op::cast || without_cast(g, count) != extent)
+      !counts_terms(g, count, n))
     return {};
   return {n, mean, count, value};
 }
@@ -135,6 +145,27 @@ monoid first_extrema(graph& g, element type, bool largest) {
                       {name, element::i64, nowhere, make(g, op::select, takes, j, i), no_node, 1, 2, false}});
 }
 
+// Both of one fold.
+struct moments {
+  node_id mean = no_node, squares = no_node;
+};
+moments moments_of(graph& g, const sum_of_squares& own) {
+  const element type = g.type(own.sum);
+  const monoid fold = centred_squares(g, type);
+  flat<node_id> term;
+  for (const node_id e : {number(g, type, 1), own.value, number(g, type, 0)}) term.push(e);
+  const auto value = [&](int k) {
+    return intern_value(g, fold, k, tuple(g, term), g.arg(own.sum, 1), bound_indices(g, own.sum));
+  };
+  const node_id mean = value(1), none = make(g, op::equal, own.count, number(g, type, 0));
+  // Where a mean is infinite its differences are no numbers.
+  const node_id wrong = make(g, op::sub, mean, mean);
+  return {make(g, op::select, none, number(g, type, math::nan), mean), make(g, op::add, value(2), wrong)};
+}
+
+constexpr const char* reason_of_moments =
+    "a mean and the sum of the squares about it in one walk, which moves the sum with the mean";
+
 class one_walk {
  public:
   one_walk(const context& c, stage& s, node_id n)
@@ -183,17 +214,10 @@ class one_walk {
   }
 
   bool squares(const sum_of_squares& own) {
-    const element type = g_.type(n_);
-    const monoid fold = centred_squares(g_, type);
-    flat<node_id> term;
-    for (const node_id e : {number(g_, type, 1), own.value, number(g_, type, 0)}) term.push(e);
-    const node_id mean = value(fold, term, 1), zero = number(g_, type, 0);
-    // Where a mean is infinite its differences are no numbers.
-    const node_id wrong = make(g_, op::sub, mean, mean);
-    replace_in(g_, s_, n_, make(g_, op::add, value(fold, term, 2), wrong));
-    const node_id none = make(g_, op::equal, own.count, zero);
-    replace_in(g_, s_, own.mean, make(g_, op::select, none, number(g_, type, math::nan), mean));
-    s_.reasons.push_back("a mean and the sum of the squares about it in one walk, which moves the sum with the mean");
+    const moments both = moments_of(g_, own);
+    replace_in(g_, s_, n_, both.squares);
+    replace_in(g_, s_, own.mean, both.mean);
+    s_.reasons.push_back(reason_of_moments);
     return true;
   }
 
@@ -232,6 +256,25 @@ bool take_one_walk(const context& c, stage& s) {
   for (const node_id n : reductions_in(c.g, s.body))
     if (one_walk(c, s, n)()) return true;
   return false;
+}
+
+void walk_stored_means(graph& g, const facts& known, std::vector<stage>& stages) {
+  if (!known.for_groups()) return;
+  for (stage& s : stages)
+    for (const node_id n : reductions_in(g, s.body)) {
+      const node_id apart = monoid_of(g, n) == monoid::sum ? squared_difference(g, g.arg(n, 0)) : no_node;
+      if (apart == no_node || g.kind(g.arg(apart, 1)) != op::load) continue;
+      const node_id use = g.arg(apart, 1);
+      const auto mean = std::ranges::find(stages, g.arg(use, 0), &stage::define);
+      if (mean == stages.end() || mean->how != way::map || arguments(g, use, 1) != mean->indices) continue;
+      const sum_of_squares own = sum_of_squares_in(g, n, mean->body);
+      if (own.sum == no_node || !has_closed_ranges(g, n)) continue;
+      if (!known.call().force_for_tests && known.trips(set_of(g, bound_indices(g, n))) < most) continue;
+      const moments both = moments_of(g, own);
+      replace_in(g, s, n, both.squares);
+      mean->body = both.mean;
+      for (stage* const each : {&s, &*mean}) each->reasons.push_back(reason_of_moments);
+    }
 }
 
 }  // namespace sheaf::inline v0_1::plan

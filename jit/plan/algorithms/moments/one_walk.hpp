@@ -12,4 +12,7 @@ namespace sheaf::inline v0_1::plan {
 
 bool take_one_walk(const context& c, stage& s);
 
+// The same of a mean that a stage stores, and of the squares about it that another folds, before either is planned.
+void walk_stored_means(graph& g, const facts& known, std::vector<stage>& stages);
+
 }  // namespace sheaf::inline v0_1::plan

@@ -20,11 +20,13 @@ namespace {
 namespace tables = numerics::tables;
 using tuning::privatised_tables::seldom_from;
 
-// Iterations of the outermost index that make a block: an expression of extents, for a call of many iterations is to
-// have no more tables than one of few. none: one table serves all.
+// What a block of updates has at least. Its size is an expression of extents: a call of many iterations has no more
+// tables than one of few.
 struct least_of_block {
   double elements = 0, most_tables = 0;
-  bool of_results = false;  // a table costs what updates do: it has enough of them for each of its results
+  double of_result = 0;  // a table costs what updates do: elements for each of its results
+  // of more tables than few_tables each has at least so many; 0: there are no more
+  double few_tables = 0, of_few = 0;
 };
 // Ranges that data gives are taken to be as long as usual.
 node_id usual_trips(const context& c, node_id idx) {
@@ -44,12 +46,11 @@ node_id block_of(const context& c, const stage& s, node_id cut, const least_of_b
   const auto whole = [&](double x) { return integer(g, static_cast<std::int64_t>(x)); };
   const node_id all = make(g, op::mul, trips_of(g, cut), each);
   node_id enough = make(g, op::maximum, whole(least.elements), ceil_quotient(g, all, whole(least.most_tables)));
-  if (least.of_results) {
-    const auto updates = [&](double of_result) { return make(g, op::mul, results, whole(of_result)); };
-    const node_id few = ceil_quotient(g, all, whole(tables::few_tables));
-    enough = make(g, op::maximum, enough, make(g, op::minimum, updates(tables::updates_of_result), few));
-    enough = make(g, op::maximum, enough, updates(tables::cost_of_result));
-  }
+  const auto updates = [&](double of_result) { return make(g, op::mul, results, whole(of_result)); };
+  node_id few = ceil_quotient(g, all, whole(least.few_tables));
+  if (least.of_few > 0) few = make(g, op::minimum, updates(least.of_few), few);
+  enough = make(g, op::maximum, enough, few);
+  if (least.of_result > 0) enough = make(g, op::maximum, enough, updates(least.of_result));
   if (is_constant(g, each) && g[each].attribute == 1) {
     const node_id chunk = whole(tables::chunk_of_runs);
     return make(g, op::mul, ceil_quotient(g, enough, chunk), chunk);
@@ -69,16 +70,25 @@ node_id block_of(const context& c, const stage& s, node_id cut) {
   const bool listed = s.vector != no_node && results >= tuning::inverse_index::listed_from;
   if (forced || listed || updated < tables::from) return no_node;
   if (updated < 2 * tables::block_elements || updated < 2 * tables::cost_of_result * results) return no_node;
-  return block_of(c, s, cut, {tables::block_elements, tables::most_tables, true});
+  return block_of(c, s, cut, {tables::block_elements, tables::most_tables, tables::cost_of_result, tables::few_tables,
+                            tables::updates_of_result});
 }
 
-// On a GPU a group has its table in shared memory, which its lanes update in any order: so do integers alone. What they
-// read lies inside, whatever guards it.
+bool in_order(const graph& g, node_id n) { return is_floating(g.type(n)) || monoid_of(g, n) != monoid::sum; }
+
+// On a GPU a group has its table in shared memory, which its lanes update: integers in any order, floating numbers and
+// extrema in the order of lanes. What they read lies inside, whatever guards it.
 bool may_share_table(const context& c, const stage& s, const std::vector<node_id>& walk) {
   const auto& [g, known, before] = c;
   const node_id n = s.body, rows = trips_of(g, s.owned), inner = walk.back();
-  if (monoid_of(g, n) != monoid::sum || g.type(n) != element::i64 || g.type(s.define) != element::i64) return false;
-  if (s.indices.size() != 1 || g.kind(rows) != op::constant || g[rows].attribute > tables::shared_rows) return false;
+  const element type = g.type(n);
+  const bool has_table = type == element::i64 || type == element::f32 || type == element::f64;
+  const monoid fold = monoid_of(g, n);
+  if ((fold != monoid::sum && fold != monoid::max && fold != monoid::min) || !has_table || g.type(s.define) != type)
+    return false;
+  const bool wide = row(type).bytes == 8 && in_order(g, n);
+  const std::int64_t most = wide ? tables::shared_rows / 2 : tables::shared_rows;
+  if (s.indices.size() != 1 || g.kind(rows) != op::constant || g[rows].attribute > most) return false;
   if (!std::ranges::all_of(walk, [&](node_id idx) { return is_closed(g, idx); })) return false;
   if (!is_safe(g, g.arg(n, 0)) || !is_safe(g, g.arg(n, 1))) return false;
   const node_id at = rows_of(g, s).at;
@@ -91,22 +101,28 @@ node_id block_of_group(const context& c, const stage& s, node_id cut) {
     return rows >= 2 * tables::forced_block ? integer(g, tables::forced_block) : no_node;
   if (updates < tables::from || updates < 2 * tables::block_elements || rows < 2) return no_node;
   const auto results = static_cast<double>(std::max<std::int64_t>(1, g[trips_of(g, s.owned)].attribute));
-  const double most = std::max(1.0, std::min(tables::most_of_groups, tables::results_of_groups / results));
-  return block_of(c, s, cut, {tables::block_elements, most});
+  least_of_block least{tables::block_elements, tables::most_of_groups};
+  least.few_tables = std::max(1.0, tables::results_of_groups / results);
+  if (in_order(g, s.body)) least.of_few = tables::updates_of_sum;  // a group is a warp: more of them are to be busy
+  return block_of(c, s, cut, least);
 }
 
 // Of many tables some are joined first, by as many tasks.
 node_id joined_in_blocks(const context& c, const stage& s, node_id use, node_id block) {
   const auto& [g, known, before] = c;
-  const node_id all = intern_reduce(g, monoid::sum, g.type(use), use, truth(g, true), {block});
-  if (known.trips(block) < 2 * tables::joined_at_once) return all;
+  const monoid fold = monoid_of(g, s.body);
+  const element type = numerics::joined(fold, g.type(use));
+  const auto sum = [&](node_id of, node_id over) {
+    return intern_reduce(g, fold, type, cast_to(g, type, of), truth(g, true), {over});
+  };
+  const node_id all = sum(use, block);
+  if (known.trips(block) < 2 * tables::joined_at_once) return cast_to(g, g.type(use), all);
   const row_blocks rows = blocks_of(g, all, block, tables::joined_at_once);
-  const node_id some = intern_reduce(g, monoid::sum, g.type(use), with(g, use, block, rows.part, proofs::kept),
-                                     truth(g, true), {rows.part});
+  const node_id some = sum(with(g, use, block, rows.part, proofs::kept), rows.part);
   stage like = s;
   like.vector = s.owned;
   const node_id joined = stored(c, some, {"joined", like, "tables of groups, some at a time"});
-  return intern_reduce(g, monoid::sum, g.type(use), joined, truth(g, true), {rows.block});
+  return cast_to(g, g.type(use), sum(joined, rows.block));
 }
 
 }  // namespace
