@@ -223,7 +223,7 @@ TEST(layouts, few_elements_change_from_call_to_call) {
         double sum = 0;
         for (std::int64_t k = n * rows * columns; k < (n + 1) * rows * columns; ++k)
           sum += double(values.data()[k]) * double(values.data()[k]);
-        EXPECT_NEAR(result.template get<0>().data()[n], sum, 1e-4) << rows << " " << columns;
+        EXPECT_NEAR(std::get<0>(result).data()[n], sum, 1e-4) << rows << " " << columns;
       }
     }
 }
