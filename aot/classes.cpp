@@ -164,6 +164,7 @@ class planner {
     c.layout = as;
     c.served = extents;
     c.decided = std::make_unique<shapes::decisions>(p_.options.shapes == shape_policy::exact);
+    c.decided->serve_all();
     plan(c, call, p_.options);
     // Calls that reduce nothing, because some extent is 0, take little time: no algorithm gains them anything. What
     // the plan decided stays recorded, so that the class holds no other calls.

@@ -113,7 +113,7 @@ std::vector<std::int64_t> narrow_inputs(const graph& g, const call_class& a, con
 
 // An extent, where it is small: the plan then is for calls alone that have it. 0: no matter.
 std::int64_t known_few(const shapes::amount& elements) {
-  if (!elements.may_be_fixed()) return 0;
+  if (!elements.may_be_known()) return 0;
   const shapes::amount few = elements.certain();
   return few >= 2 && few <= most_known ? elements.whole() : 0;
 }

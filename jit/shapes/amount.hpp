@@ -56,6 +56,8 @@ class amount {
   std::int64_t typical() const;
   // May it stand in a plan as `certain().whole()`, which is for calls alone that have it? Not of a class of few sizes.
   bool may_be_fixed() const;
+  // May it, although it is no extent that calls are apt to change? Not where classes for all calls are made beforehand.
+  bool may_be_known() const;
   // Is it for all calls that the plan is for? Of a class of few sizes the largest that it has are asked.
   bool is_at_most(double limit) const;
   // The same number, for comparisons that a plan is wrong without: of the size of a buffer, of a range that must not be

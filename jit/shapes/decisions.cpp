@@ -21,6 +21,7 @@ double amount::fixed() const {
 bool amount::is_of_class() const { return record_ != nullptr && !record_->exact(); }
 bool amount::is_open() const { return record_ != nullptr && record_->irregular(); }
 bool amount::may_be_fixed() const { return record_ == nullptr || !record_->is_bounded(); }
+bool amount::may_be_known() const { return may_be_fixed() && (record_ == nullptr || !record_->serves_all()); }
 bool amount::is_at_most(double limit) const {
   return may_be_fixed() ? certain() <= limit : record_->most(*this) <= limit;
 }

@@ -50,6 +50,9 @@ class decisions {
   // extents that it has, by place.
   void bound_by(std::vector<std::int64_t> most) { most_ = std::move(most); }
   bool is_bounded() const { return !most_.empty(); }
+  // Is it one of the classes that together serve all calls, and are made before any?
+  bool serves_all() const { return serves_all_; }
+  void serve_all() { serves_all_ = true; }
   double most(const amount& a) const {
     return enclosed({&a, 1}, std::vector<std::int64_t>(most_.size()), most_)[0].high;
   }
@@ -106,6 +109,7 @@ class decisions {
 
   const bool exact_;
   bool irregular_ = false;
+  bool serves_all_ = false;
   std::vector<std::int64_t> most_;
   std::vector<integer_function> functions_;
   std::vector<step> steps_;
