@@ -21,6 +21,7 @@ using device::driver;
 plan::call_facts a_gpu(const device_context& where, const options& overrides, bool explains) {
   return {.inputs = {},
           .unit_outputs = {},
+          .dense_outputs = {},
           .gpu = true,
           .overrides = overrides,
           .explains = explains,

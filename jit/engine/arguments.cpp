@@ -89,6 +89,7 @@ void resolve_outputs(const graph& g, const plan::facts& known, std::span<const s
     given = given.subspan(static_cast<std::size_t>(rank));
     a.output_extents.push_back(extents);
     a.unit_outputs.push_back(code == -1 || code % 2 == 1);
+    a.dense_outputs.push_back(code == -1 || code / 2 % 2 == 1);
   }
 }
 

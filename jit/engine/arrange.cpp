@@ -309,6 +309,7 @@ plan::call_facts arrangement::facts(const call_class& a, const extent_amounts& g
     seen.inputs.push_back({std::move(extents), a.unit_inputs[i], as_given && a.dense_inputs[i]});
   }
   seen.unit_outputs = a.unit_outputs;
+  seen.dense_outputs = a.dense_outputs;
   seen.promised = a.promised;
   seen.updates = a.updates;
   for (plan::update& u : seen.updates) {

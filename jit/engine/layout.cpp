@@ -16,6 +16,7 @@ constexpr std::int64_t most_bytes = std::int64_t{1} << 62;
 plan::call_facts with_arguments(plan::call_facts device, plan::call_facts arguments) {
   device.inputs = std::move(arguments.inputs);
   device.unit_outputs = std::move(arguments.unit_outputs);
+  device.dense_outputs = std::move(arguments.dense_outputs);
   device.promised = std::move(arguments.promised);
   device.updates = std::move(arguments.updates);
   device.apart = std::move(arguments.apart);

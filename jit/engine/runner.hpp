@@ -21,6 +21,7 @@ struct call_class {
   std::vector<bool> unit_inputs;   // by input: the stride of that dimension is 1
   std::vector<std::vector<std::int64_t>> output_extents;
   std::vector<bool> unit_outputs;
+  std::vector<bool> dense_outputs;  // by output: as inputs are
   std::vector<bool> promised;  // by input: the same data in all calls; empty: none
   std::vector<plan::update> updates;  // outputs whose memory is an input's
 };

@@ -6,14 +6,6 @@ namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-// Row after row without gaps: an input that lies so.
-bool is_dense(const facts& known, node_id tensor) {
-  const graph& g = known.g();
-  if (g.kind(tensor) != op::input) return false;
-  const auto input = static_cast<std::size_t>(g[tensor].attribute);
-  return input < known.call().inputs.size() && known.call().inputs[input].dense;
-}
-
 // What is left of a sum without the quotient of these two; no_node: it has no such term.
 node_id without_quotient(graph& g, node_id sum, node_id of, node_id by) {
   if (g.kind(sum) == op::quotient && g.arg(sum, 0) == of && g.arg(sum, 1) == by) return integer(g, 0);
@@ -29,7 +21,7 @@ node_id without_quotient(graph& g, node_id sum, node_id of, node_id by) {
 // they are not.
 node_id linearised(graph& g, const facts& known, node_id load) {
   const int last = g[load].count - 1;
-  if (last < 2 || !is_proven(g, load) || !is_dense(known, g.arg(load, 0))) return load;
+  if (last < 2 || !is_proven(g, load) || !is_dense_input(known, g.arg(load, 0))) return load;
   const node_id row = g.arg(load, last - 1), column = g.arg(load, last);
   if (g.kind(column) != op::remainder || !known_equal(g, g.arg(column, 1), extent(g, g.arg(load, 0), last - 1)))
     return load;

@@ -9,6 +9,7 @@
 #include <sheaf/jit/plan/algorithms/moments/one_walk.hpp>
 #include <sheaf/jit/plan/algorithms/pair_tiles/pair_tiles.hpp>
 #include <sheaf/jit/plan/cases.hpp>
+#include <sheaf/jit/plan/collapsed_results.hpp>
 #include <sheaf/jit/plan/few_terms.hpp>
 #include <sheaf/jit/plan/halves.hpp>
 #include <sheaf/jit/plan/index_digits.hpp>
@@ -130,6 +131,8 @@ constexpr rule table[] = {
      on_reduction<take_window_functions>, innermost, 5},
     {"repeated terms", "slow functions of few values in a scatter of many", on_stage<take_repeated>},
     {"halves", "before products and tiles are seen: what is held in f32 is written so", on_stage<take_halves>},
+    {"collapsed results", "before products and tiles are seen: their lanes go along all of an image",
+     on_stage<take_collapsed_results>},
     {"products", "before values of pairs are: those that are stored are computed in tiles of their own",
      on_stage<take_products>},
     {"masked products", "once a product is alone in its stage", on_stage<take_masked_product>},

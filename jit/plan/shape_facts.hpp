@@ -50,6 +50,7 @@ struct update {
 struct call_facts {
   std::vector<tensor_facts> inputs;  // by the graph's inputs
   std::vector<bool> unit_outputs;    // by the graph's outputs; missing: true
+  std::vector<bool> dense_outputs;   // by the graph's outputs, as inputs are; missing: true
   std::vector<bool> promised = {};   // by the graph's inputs: the same data in all calls; empty: none
   std::vector<update> updates = {};
   std::vector<int> apart = {};  // outputs of these that are stored in workspace first, see updates.hpp
@@ -125,5 +126,13 @@ class facts {
   struct of_class;
   mutable std::shared_ptr<const of_class> bits_;
 };
+
+// An input whose rows lie one after the other without gaps.
+inline bool is_dense_input(const facts& known, node_id tensor) {
+  const graph& g = known.g();
+  if (g.kind(tensor) != op::input) return false;
+  const auto input = static_cast<std::size_t>(g[tensor].attribute);
+  return input < known.call().inputs.size() && known.call().inputs[input].dense;
+}
 
 }  // namespace sheaf::inline v0_1::plan

@@ -129,6 +129,9 @@ inline constexpr int indices_left = 256;           // indices; estimate: of thos
 inline constexpr std::int64_t most_repeated = 40;  // operations; bench_survey: of a stencil, 56 are better stored
 inline constexpr double reads_by_data = 4;  // factor; estimate: reads of a value of several tensors, stored for them
 }  // namespace stages
+namespace collapsed_results {
+inline constexpr double long_row = 64;  // results; estimate: lanes of rows as long are mostly full
+}  // namespace collapsed_results
 namespace few_terms {
 inline constexpr std::int64_t most_nodes = 256;  // nodes; estimate: of all terms, which each emit once
 }  // namespace few_terms
