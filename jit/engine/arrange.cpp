@@ -111,7 +111,7 @@ std::vector<std::int64_t> narrow_inputs(const graph& g, const call_class& a, con
   return columns;
 }
 
-// An extent, where it is small: the plan then is for calls alone that have it. 0: no matter.
+// An extent, where it is small: the plan then is for calls alone that have it. 0: it is not known.
 std::int64_t known_few(const shapes::amount& elements) {
   if (!elements.may_be_known()) return 0;
   const shapes::amount few = elements.certain();
@@ -259,12 +259,13 @@ graph arrangement::joined(const graph& g) const {
   if (std::ranges::none_of(forms_, [](const form& f) { return f.columns > 0 || !f.known.empty(); })) return g;
   graph made = without_nodes(g);
   for (int i = 0; i < g.inputs.size(); ++i) {
-    const auto& [order, columns, known, moved] = forms_[static_cast<std::size_t>(i)];
+    const form& own = forms_[static_cast<std::size_t>(i)];
     const std::int32_t end = made.inputs[i].first_extent + made.inputs[i].rank;
-    for (std::size_t d = 0; d < known.size(); ++d) made.static_extents[end - 1 - static_cast<int>(d)] = known[d];
-    if (columns == 0) continue;
+    for (std::size_t d = 0; d < own.known.size(); ++d)
+      made.static_extents[end - 1 - static_cast<int>(d)] = own.known[d];
+    if (own.columns == 0) continue;
     std::int64_t& rows = made.static_extents[made.inputs[i].first_extent + --made.inputs[i].rank - 1];
-    if (rows != dynamic) rows *= columns;
+    if (rows != dynamic) rows *= own.columns;
   }
   std::vector<node_id> moved, list;
   const form none;

@@ -134,7 +134,7 @@ inline constexpr std::int64_t most = 4;
 
 // ---- A scatter of many updates to few rows, by a table of partial results for each block of updates
 namespace tables {
-inline constexpr double from = 65536;           // elements updated: below, one table is as fast
+inline constexpr double from = 49152;           // elements updated: below, one table is as fast
 inline constexpr double block_elements = 16384;
 inline constexpr double most_tables = 64;
 inline constexpr double cost_of_result = 2;     // updates: a result of each table is filled, stored and joined

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/roots.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
@@ -32,7 +33,8 @@ class places_of_images {
   bool is_place(node_id load) {
     const node_id tensor = g_.arg(load, 0);
     const int last = g_[load].count - 1;
-    if (last < 2 || g_.arg(load, last - 1) != row_ || g_.arg(load, last) != column_ || !is_inside(g_, load)) return false;
+    if (last < 2 || g_.arg(load, last - 1) != row_ || g_.arg(load, last) != column_) return false;
+    if (!is_inside(g_, load)) return false;
     for (int d = 1; d < last - 1; ++d)
       if (uses_any(g_.arg(load, d))) return false;
     return is_dense_input(known_, tensor) && known_equal(g_, extent(g_, tensor, last - 1), g_.arg(column_, 1));

@@ -1,7 +1,9 @@
 #include <sheaf/jit/plan/cost.hpp>
 
 #include <algorithm>
-#include <cstdlib>
+#include <array>
+#include <cmath>
+#include <unordered_map>
 #include <utility>
 
 #include <sheaf/dsl/graph/affine.hpp>
@@ -242,57 +244,69 @@ int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bo
 
 namespace {
 
-// Is idx named by n itself, and not only by data that n reads?
-bool is_named_by(const graph& g, node_id n, node_id idx) {
-  if (n == idx) return true;
-  if (g.kind(n) == op::load || !g.free[n].has(g.ordinal(idx))) return false;
-  for (int k = 0; k < g[n].count; ++k)
-    if (is_named_by(g, g.arg(n, k), idx)) return true;
-  return false;
-}
+// Where one index goes along the dimensions of what is loaded.
+class way_of_index {
+ public:
+  way_of_index(const graph& g, node_id idx) : g_(g), idx_(idx) {}
 
-// Of a sum of multiples: which idx is; 0 where it is no multiple.
-std::int64_t slope_of(const graph& g, node_id e, node_id idx) {
-  const op kind = g.kind(e);
-  if (e == idx) return 1;
-  if (!g.free[e].has(g.ordinal(idx)) || !is_elementwise(kind)) return 0;
-  const std::int64_t a = slope_of(g, g.arg(e, 0), idx);
-  if (kind == op::neg) return -a;
-  if (kind == op::add) return a + slope_of(g, g.arg(e, 1), idx);
-  if (kind == op::sub) return a - slope_of(g, g.arg(e, 1), idx);
-  const bool multiple = kind == op::mul && is_constant(g, g.arg(e, 1));
-  return multiple ? a * std::clamp<std::int64_t>(g[g.arg(e, 1)].attribute, -steepest, steepest) : 0;
-}
+  // The outermost dimension that it walks, of all loads of terms and condition, from the last one, and how far apart
+  // its places are there. Places that data names are anywhere.
+  std::pair<int, double> outermost(node_id reduce) {
+    std::pair<int, double> found{-1, 0};
+    const auto look = [&](node_id n) {
+      if (g_.kind(n) != op::load) return;
+      const int rank = g_[n].count - 1;
+      for (int d = 0; d < rank; ++d)
+        if (const along a = of(g_.arg(n, 1 + d)); a.named) found = std::max(found, {rank - 1 - d, std::abs(a.slope)});
+    };
+    for (const int k : {0, 1}) for_each_node(g_, g_.arg(reduce, k), look);
+    return found;
+  }
 
-// The outermost dimension that idx walks, of all loads of terms and condition, from the last one, and how far apart its
-// places are there. Places that data names are anywhere.
-std::pair<int, std::int64_t> outermost_dimension(const graph& g, node_id reduce, node_id idx) {
-  std::pair<int, std::int64_t> outermost{-1, 0};
-  const auto look = [&](node_id n) {
-    if (g.kind(n) != op::load) return;
-    const int rank = g[n].count - 1;
-    for (int d = 0; d < rank; ++d) {
-      const node_id at = g.arg(n, 1 + d);
-      if (!is_named_by(g, at, idx)) continue;
-      outermost = std::max(outermost, {rank - 1 - d, std::abs(slope_of(g, at, idx))});
-    }
+ private:
+  // Is it named by an expression itself, and not only by data that this reads; and as which multiple, 0: as none.
+  struct along {
+    bool named = false;
+    double slope = 0;
   };
-  for (const int k : {0, 1}) for_each_node(g, g.arg(reduce, k), look);
-  return outermost;
-}
+  along of(node_id e) {
+    const op kind = g_.kind(e);
+    if (e == idx_) return {true, 1};
+    if (kind == op::load || !g_.free[e].has(g_.ordinal(idx_))) return {};
+    if (const auto known = known_.find(e); known != known_.end()) return known->second;
+    along all;
+    std::array<double, 3> slopes{};
+    for (int k = 0; k < g_[e].count; ++k) {
+      const along one = of(g_.arg(e, k));
+      all.named = all.named || one.named;
+      if (k < 3) slopes[static_cast<std::size_t>(k)] = one.slope;
+    }
+    if (kind == op::neg) all.slope = -slopes[0];
+    if (kind == op::add) all.slope = slopes[0] + slopes[1];
+    if (kind == op::sub) all.slope = slopes[0] - slopes[1];
+    if (kind == op::mul && is_constant(g_, g_.arg(e, 1)))
+      all.slope = slopes[0] * static_cast<double>(g_[g_.arg(e, 1)].attribute);
+    return known_[e] = all;
+  }
+
+  const graph& g_;
+  const node_id idx_;
+  std::unordered_map<node_id, along> known_;
+};
 
 }  // namespace
 
 std::vector<node_id> loops_of(const graph& g, node_id reduce, node_id lane) {
   const std::vector<node_id> bound = bound_indices(g, reduce);
   if (is_folded_in_order(g, reduce) || keeps_several(g, reduce)) return nesting_order(g, bound, lane);
-  std::vector<node_id> along;
+  std::vector<std::pair<std::pair<int, double>, node_id>> ways;
   for (const node_id idx : bound) {
-    const auto dimension = outermost_dimension(g, reduce, idx);
-    const auto inner = std::ranges::find_if(
-        along, [&](node_id other) { return outermost_dimension(g, reduce, other) < dimension; });
-    along.insert(inner, idx);
+    const auto way = way_of_index(g, idx).outermost(reduce);
+    const auto inner = std::ranges::find_if(ways, [&](const auto& other) { return other.first < way; });
+    ways.insert(inner, {way, idx});
   }
+  std::vector<node_id> along;
+  for (const auto& [way, idx] : ways) along.push_back(idx);
   return nesting_order(g, along, lane);
 }
 

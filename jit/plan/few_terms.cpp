@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <optional>
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
@@ -17,16 +16,19 @@ namespace {
 
 using numerics::few_terms::most;
 
-std::optional<std::int64_t> constant_trips(const graph& g, node_id idx) {
-  if (!is_closed(g, idx) || !is_constant(g, g.arg(idx, 0)) || !is_constant(g, g.arg(idx, 1))) return std::nullopt;
-  return g[g.arg(idx, 1)].attribute - g[g.arg(idx, 0)].attribute;
+// 0: they are more than a few, or no constant number.
+std::int64_t few_trips(const graph& g, node_id idx) {
+  if (!is_closed(g, idx) || !is_constant(g, g.arg(idx, 0)) || !is_constant(g, g.arg(idx, 1))) return 0;
+  const std::int64_t low = g[g.arg(idx, 0)].attribute, high = g[g.arg(idx, 1)].attribute;
+  return low > -steepest && low < high && high <= low + most ? high - low : 0;
 }
 
 class terms {
  public:
   terms(graph& g, node_id n) : g_(g), n_(n), bound_(bound_indices(g, n)) {}
 
-  bool are_apart() {
+  // Of no more nodes than there is room for, which they then take.
+  bool are_apart(std::int64_t& room) {
     const monoid fold = monoid_of(g_, n_);
     if (is_own(fold) || row(fold).position || keeps_several(g_, n_) || is_term_by_term(g_, n_)) return false;
     const element type = g_.type(n_);
@@ -38,11 +40,13 @@ class terms {
     for_each_node(g_, g_.arg(n_, 0), [&](node_id e) {
       if (!g_.free[e].meets(set_of(g_, bound_))) return;
       std::int64_t times = 1;
-      for (const node_id idx : bound_) times *= *constant_trips(g_, idx);
+      for (const node_id idx : bound_) times *= few_trips(g_, idx);
       nodes += times;
       slides = slides || (g_.kind(e) == op::load && slides_in(e));
     });
-    return !slides && nodes <= tuning::few_terms::most_nodes;
+    if (slides || nodes > room) return false;
+    room -= nodes;
+    return true;
   }
 
   node_id combined() {
@@ -68,7 +72,7 @@ class terms {
         if (!g_.free[at].has(g_.ordinal(idx)) || at == idx || holds(g_, at, op::load)) continue;
         for (const node_id other : indices_of(g_, g_.free[at].without(set_of(g_, bound_)))) {
           const line l = split_affine(g_, at, other);
-          if (!l.affine || std::abs(l.slope) < *constant_trips(g_, idx)) return true;
+          if (!l.affine || std::abs(l.slope) < few_trips(g_, idx)) return true;
         }
       }
     return false;
@@ -91,8 +95,8 @@ class terms {
 bool are_few(const graph& g, std::span<const node_id> indices) {
   std::int64_t all = 1;
   return std::ranges::all_of(indices, [&](node_id idx) {
-    const std::optional<std::int64_t> trips = constant_trips(g, idx);
-    return trips && *trips >= 1 && (all *= *trips) <= most;
+    all *= few_trips(g, idx);
+    return all >= 1 && all <= most;
   });
 }
 
@@ -100,12 +104,14 @@ bool take_few_terms(const context& c, stage& s) {
   const auto& [g, known, before] = c;
   if (known.for_groups() || (s.how != way::map && s.how != way::scatter)) return false;
   bool any = false;
+  std::int64_t room = tuning::few_terms::most_nodes;
+  for_each_node(g, s.body, [&](node_id) { --room; });
   for (bool again = true; again;) {
     again = false;
     for (const node_id n : reductions_in(g, s.body)) {
       if (s.how == way::scatter && n == s.body) continue;
       terms all(g, n);
-      if (!all.are_apart()) continue;
+      if (!all.are_apart(room)) continue;
       replace_in(g, s, n, all.combined());
       any = again = true;
       break;

@@ -1,6 +1,6 @@
-// Rule: a reduction of few terms, a constant number of them, becomes these terms, combined in the order of the index:
-// no loop of a row of three is folded across lanes, and what surrounds it may run in lanes. Shown by
-// tests/jit/few_terms.cpp.
+// Rule: a reduction of few terms, a constant number of them, becomes these terms, combined in the order of the
+// indices, the last one first: no loop of a row of three is folded across lanes, and what surrounds it may run in
+// lanes. Shown by tests/jit/few_terms.cpp.
 #pragma once
 #include <span>
 

@@ -129,7 +129,7 @@ struct row_blocks {
   node_id whole = no_node;  // none: the stage has no blocks
   node_id part = no_node;
   node_id block = no_node;
-  std::int64_t size = 0;
+  std::int64_t size = 0;  // 0: extents give it when the kernel runs
 };
 
 // A partial result whose terms are centred by another one over the same rows. Where these are walked a few at a time,

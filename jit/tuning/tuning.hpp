@@ -133,7 +133,7 @@ namespace collapsed_results {
 inline constexpr double long_row = 64;  // results; estimate: lanes of rows as long are mostly full
 }  // namespace collapsed_results
 namespace few_terms {
-inline constexpr std::int64_t most_nodes = 256;  // nodes; estimate: of all terms, which each emit once
+inline constexpr std::int64_t most_nodes = 512;  // nodes; estimate: of all terms of a stage, each of which is code
 }  // namespace few_terms
 namespace placement {
 inline constexpr double repeats_allowed = 1.5;  // factor; estimate: more evaluations than values are stored instead

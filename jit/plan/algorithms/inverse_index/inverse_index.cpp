@@ -49,16 +49,16 @@ node_id room_of(graph& g, const stage& s) {
   return room;
 }
 
-}  // namespace
-
 // Loads, and operations on floating numbers.
-static int work_of(const graph& g, node_id n) {
+int work_of(const graph& g, node_id n) {
   int work = 0;
   for_each_node(g, n, [&](node_id e) {
     work += g.kind(e) == op::load || (is_elementwise(g.kind(e)) && is_floating(g.type(e)));
   });
   return work;
 }
+
+}  // namespace
 
 std::vector<node_id> walk_of(const graph& g, const facts& known, const stage& s) {
   std::vector<node_id> walk = nesting_order(g, bound_indices(g, s.body));
@@ -80,20 +80,20 @@ bool take_repeated(const context& c, stage& s) {
   all |= set_of(g, bound_indices(g, s.body));
   if (known.for_groups() && !known.call().force_for_tests && known.trips(all) < tuning::tasks::worth_a_launch)
     return false;
-  node_id slow = no_node;
+  node_id repeated = no_node;
   const auto look = [&](node_id n) {
     const bool value = is_floating(g.type(n)) || g.type(n) == element::i64;
     if (!is_elementwise(g.kind(n)) || !value || g.free[n].empty() || holds(g, n, op::reduce)) return;
     if (g.free[n].meets(decided) || !has_closed_ranges(g, n)) return;
-    const bool slower = is_slow(g, n);
-    if (!slower && (!is_floating(g.type(n)) || work_of(g, n) < tuning::scatter::much_work)) return;
-    const double repeats = slower ? 2 * repeats_allowed : tuning::scatter::repeats_of_work;
-    if (known.trips(all) > repeats * known.trips(g.free[n])) slow = n;  // the last: outermost
+    const bool slow = is_slow(g, n);
+    if (!slow && (!is_floating(g.type(n)) || work_of(g, n) < tuning::scatter::much_work)) return;
+    const double repeats = slow ? 2 * repeats_allowed : tuning::scatter::repeats_of_work;
+    if (known.trips(all) > repeats * known.trips(g.free[n])) repeated = n;  // the last: outermost
   };
   for (const int part : {0, 1})  // and then places that are computed, as those of an image that is resampled
-    if (slow == no_node) for_each_node(g, g.arg(s.body, part), look);
-  if (slow == no_node) return false;
-  store_by_itself(c, s, slow, "a scatter would compute it for each of its updates");
+    if (repeated == no_node) for_each_node(g, g.arg(s.body, part), look);
+  if (repeated == no_node) return false;
+  store_by_itself(c, s, repeated, "a scatter would compute it for each of its updates");
   return true;
 }
 

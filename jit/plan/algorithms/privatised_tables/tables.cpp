@@ -33,7 +33,8 @@ node_id usual_trips(const context& c, node_id idx) {
   if (is_closed(c.g, idx)) return trips_of(c.g, idx);
   return integer(c.g, std::max<std::int64_t>(1, c.known.trips(idx).typical()));
 }
-node_id block_of(const context& c, const stage& s, node_id cut, const least_of_block& least) {
+// Iterations of the outermost index.
+node_id size_of_block(const context& c, const stage& s, node_id cut, const least_of_block& least) {
   graph& g = c.g;
   node_id each = integer(g, 1), results = integer(g, 1);  // elements of an iteration
   for (const node_id idx : bound_indices(g, s.body))
@@ -58,6 +59,7 @@ node_id block_of(const context& c, const stage& s, node_id cut, const least_of_b
   return ceil_quotient(g, enough, each);
 }
 
+// The same; no_node: one table serves all.
 node_id block_of(const context& c, const stage& s, node_id cut) {
   const auto& [g, known, before] = c;
   index_set all = set_of(g, bound_indices(g, s.body)), others;
@@ -70,8 +72,8 @@ node_id block_of(const context& c, const stage& s, node_id cut) {
   const bool listed = s.vector != no_node && results >= tuning::inverse_index::listed_from;
   if (forced || listed || updated < tables::from) return no_node;
   if (updated < 2 * tables::block_elements || updated < 2 * tables::cost_of_result * results) return no_node;
-  return block_of(c, s, cut, {tables::block_elements, tables::most_tables, tables::cost_of_result, tables::few_tables,
-                            tables::updates_of_result});
+  return size_of_block(c, s, cut, {tables::block_elements, tables::most_tables, tables::cost_of_result,
+                                   tables::few_tables, tables::updates_of_result});
 }
 
 bool in_order(const graph& g, node_id n) { return is_floating(g.type(n)) || monoid_of(g, n) != monoid::sum; }
@@ -104,7 +106,7 @@ node_id block_of_group(const context& c, const stage& s, node_id cut) {
   least_of_block least{tables::block_elements, tables::most_of_groups};
   least.few_tables = std::max(1.0, tables::results_of_groups / results);
   if (in_order(g, s.body)) least.of_few = tables::updates_of_sum;  // a group is a warp: more of them are to be busy
-  return block_of(c, s, cut, least);
+  return size_of_block(c, s, cut, least);
 }
 
 // Of many tables some are joined first, by as many tasks.
@@ -158,8 +160,8 @@ bool take_tables(const context& of_call, stage& s) {
   part.rows = rows;
   part.group_table = group;
   part.seldom_changes = known.trips(rows.part) >= seldom_from * known.trips(set_of(g, s.indices));
-  part.reasons.push_back("privatised tables: one for each block of " + count_text(known.trips(cut)) + " iterations" +
-                         (group ? ", in shared memory" : ""));
+  part.reasons.push_back("privatised tables: one for each block of the " + count_text(known.trips(cut)) +
+                         " iterations" + (group ? ", in shared memory" : ""));
   const auto same = std::ranges::find_if(before, [&](const stage& o) {
     return o.made == origin::partial && o.body == part.body && o.indices == part.indices;
   });
