@@ -178,7 +178,8 @@ void key_reader::split(std::span<const std::int64_t> key, key_parts& parts) cons
     for (int d = 0; d < rank; ++d) *end++ = key[at++];
   }
   for (const int rank : output_ranks_) {
-    *last++ = key[at] == -1 || key[at] % 2 == 1;
+    const std::int64_t code = key[at] == -1 ? 3 : key[at];  // that of what the call makes
+    *last++ = rank > 2 ? code % 4 : code % 2;               // rows without gaps are asked for where they make up images
     at += static_cast<std::size_t>(1 + rank);
   }
   while (at < key.size()) *last++ = key[at++];

@@ -50,7 +50,7 @@ struct update {
 struct call_facts {
   std::vector<tensor_facts> inputs;  // by the graph's inputs
   std::vector<bool> unit_outputs;    // by the graph's outputs; missing: true
-  std::vector<bool> dense_outputs;   // by the graph's outputs, as inputs are; missing: true
+  std::vector<bool> dense_outputs = {};  // by the graph's outputs, as inputs are; missing: true
   std::vector<bool> promised = {};   // by the graph's inputs: the same data in all calls; empty: none
   std::vector<update> updates = {};
   std::vector<int> apart = {};  // outputs of these that are stored in workspace first, see updates.hpp

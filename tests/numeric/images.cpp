@@ -51,11 +51,11 @@ TEST(images, rows_with_gaps) {
 
 // What asks for a row or a column by itself.
 TEST(images, that_are_told_where_they_are) {
-  const auto images = noise_array<float>(-1, 1, 2, 20, 7, 9);
-  const auto weights = noise_array<float>(-1, 1, 33, 20);
+  const auto images = noise_array<float>(0, 1, 2, 20, 7, 9);
+  const auto weights = noise_array<float>(0, 1, 33, 20);
   constexpr auto placed = define<"placed">(n, o, i, j) =
       sum(c, w(o, c) * x(n, c, i, j)) * cast<float>(j) + cast<float>(i);
-  constexpr auto flipped = define<"flipped">(n, o, i, j) =
+  constexpr auto flipped = define<"flipped">(n, o, i, j.in(0_c, x.extent(dim<3>))) =
       sum(c, w(o, c) * x(n, c, i, x.extent(dim<3>) - 1_c - j));
   constexpr auto scaled = define<"scaled">(n, o, i, j) = sum(c, w(o, c) * x(n, c, i, j)) * x(n, 0_c, 0_c, j);
   both(placed, flipped, scaled)(x = images, w = weights);

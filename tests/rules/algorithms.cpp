@@ -154,6 +154,14 @@ TEST(rules, of_few_terms) {
   });
 }
 
+TEST(rules, of_images) {
+  constexpr auto images = tensor<"images", double, 3>;
+  constexpr auto mixed = define<"mixed">(t, i, u) = sum(s, m(t, s) * images(s, i, u));
+  expect_without_rules("collapsed results", detail::build_graph<decltype(mixed)>(), [](trial& to) {
+    to.random("m", {20, 9}).random("images", {9, 7, 5});
+  });
+}
+
 TEST(rules, of_products_of_halves) {
   constexpr auto a = tensor<"a", bfloat16, 2>;
   constexpr auto b = tensor<"b", bfloat16, 2>;
