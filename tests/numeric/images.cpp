@@ -17,25 +17,25 @@ constexpr auto loss = define<"loss">() = sum(over(n, o, i, j), y(n, o, i, j) * y
 
 TEST(images, convolutions_of_one_point) {
   const auto step = compile(y);
-  const auto weights = noise_array<float>(-1, 1, 33, 20);
-  const auto images = noise_array<float>(-1, 1, 2, 20, 7, 9);
+  const auto weights = noise_array<float>(0, 1, 33, 20);
+  const auto images = noise_array<float>(0, 1, 2, 20, 7, 9);
   const std::string plan = step.explain(x = images, w = weights);
   EXPECT_NE(plan.find("collapsed results"), std::string::npos) << plan;
   both(y, grad(loss, x), grad(loss, w))(x = images, w = weights);
   for (const std::int64_t rows : {1, 3, 0, 17})
     for (const std::int64_t columns : {1, 5, 16, 0, 64, 70})
-      both(y, grad(loss, x))(x = noise_array<float>(-1, 1, 2, 20, rows, columns), w = weights);
+      both(y, grad(loss, x))(x = noise_array<float>(0, 1, 2, 20, rows, columns), w = weights);
 }
 
 // Rows with gaps between them, of inputs and of outputs, stay rows.
 TEST(images, rows_with_gaps) {
-  const auto weights = noise_array<float>(-1, 1, 33, 20);
-  const auto wide = noise_array<float>(-1, 1, 2, 20, 14, 18);
+  const auto weights = noise_array<float>(0, 1, 33, 20);
+  const auto wide = noise_array<float>(0, 1, 2, 20, 14, 18);
   const view<const float, 4> whole = wide;
   both(y)(x = whole.strided(2, 2).strided(3, 2), w = weights);
   const view<const float, 4> apart = whole.strided(2, 2);
   both(y)(x = apart, w = weights);
-  const auto images = noise_array<float>(-1, 1, 2, 20, 7, 9);
+  const auto images = noise_array<float>(0, 1, 2, 20, 7, 9);
   const auto step = compile(y);
   const array<float, 4> expected = step(x = images, w = weights);
   array<float, 4> room(2, 33, 14, 9);
