@@ -10,9 +10,15 @@ void rename_parallel(graph& g, stage& s, node_id to) {
   replace_in_roots(s, put);
 }
 
+// Those of none, too. What extents give when the kernel runs is the same expression.
+static bool same_blocks(const graph& g, const row_blocks& a, const row_blocks& b) {
+  if (a.whole == no_node || b.whole == no_node) return a.whole == b.whole;
+  return a.size == b.size && (a.size > 0 || known_equal(g, g.arg(a.block, 1), g.arg(b.block, 1)));
+}
+
 bool rename_updates(graph& g, const stage& leader, stage& s) {
   const auto walk = bound_indices(g, leader.body), own = bound_indices(g, s.body);
-  if (walk.size() != own.size() || leader.indices.size() != s.indices.size() || leader.rows.size != s.rows.size)
+  if (walk.size() != own.size() || leader.indices.size() != s.indices.size() || !same_blocks(g, leader.rows, s.rows))
     return false;
   replacement put(g, proofs::kept);
   bool same = true;
