@@ -28,6 +28,18 @@ struct cluster {
   std::vector<int> partials, maps;
 };
 
+// Does what is read lie in rows that lanes go along, one for each iteration? Not where all of an iteration is the same
+// for all lanes, as the other point of pairs.
+bool reads_rows(const graph& g, node_id reduce, node_id lane) {
+  const index_set walk = set_of(g, bound_indices(g, reduce));
+  bool same = false, rows = false;
+  for (const int k : {0, 1})
+    for_each_node(g, g.arg(reduce, k), [&](node_id n) {
+      if (g.kind(n) == op::load && g.free[n].meets(walk)) (uses(g, n, lane) ? rows : same) = true;
+    });
+  return rows || !same;
+}
+
 class sharing {
  public:
   sharing(graph& g, const facts& known, program_plan& plan)
@@ -137,7 +149,8 @@ class sharing {
       const node_id body = s.sum_of_sums != no_node ? s.flat : s.body;
       if (!of_columns || g_.kind(body) != op::reduce || bound_indices(g_, body).size() != 1 || !may_follow(p, c))
         return false;
-      return are_wide_rows(known_, s.vector) && !holds(g_, g_.arg(body, 0), op::reduce);
+      return are_wide_rows(known_, s.vector) && !holds(g_, g_.arg(body, 0), op::reduce) &&
+             reads_rows(g_, body, s.vector);
     });
   }
 
@@ -319,7 +332,8 @@ class sharing {
 bool walks_wide_rows(const graph& g, const facts& known, node_id n, node_id body, const stage& s) {
   const bool planned = !known.for_groups() && known.call().overrides.fusion == fusion::planned;
   if (!planned || s.vector == no_node || holds(g, body, op::reduce)) return false;
-  return g.free[n] == set_of(g, {s.vector}) && are_wide_rows(known, s.vector);
+  return g.free[n] == set_of(g, {s.vector}) && are_wide_rows(known, s.vector) &&
+         reads_rows(g, n, s.vector);
 }
 
 void share_rows(graph& g, const facts& known, program_plan& plan) { sharing(g, known.bits(), plan)(); }
