@@ -189,8 +189,7 @@ arrangement::arrangement(const graph& g, const call_class& a, const extent_amoun
 }
 
 graph arrangement::of(const graph& g) const {
-  if (as_given()) return joined(g);
-  return joined(reordered(g, false));
+  return joined(as_given() ? g : reordered(g, false));
 }
 
 graph arrangement::named(const graph& g) const { return as_given() ? g : reordered(g, true); }

@@ -18,12 +18,9 @@ using tuning::inverse_index::rows_filled;
 
 // Does it take little to know where updates go, so that it may be asked again for each of a batch?
 bool are_places_cheap(graph& g, const stage& s) {
-  plan::updated_rows rows = plan::rows_of(g, s);
-  if (s.how != plan::way::scatter || rows.at == no_node) return false;
-  std::vector<node_id> places{rows.at};
-  for (const auto& [index, at] : plan::fixed_of(g, s, rows)) places.push_back(at);
-  return std::ranges::none_of(places, [&](node_id at) {
-    return plan::any_node(g, at, [&](node_id n) {
+  if (s.how != plan::way::scatter || plan::rows_of(g, s).at == no_node) return false;
+  return std::ranges::none_of(plan::places_of(g, s), [&](const plan::fixed_index& f) {
+    return plan::any_node(g, f.at, [&](node_id n) {
       return g.kind(n) == op::quotient || g.kind(n) == op::remainder ||
              (is_elementwise(g.kind(n)) && is_floating(g.type(n)));
     });

@@ -129,16 +129,9 @@ class chunk_of_updates {
       lanes.block->store(rows_[n], {at}, k_.emit(w_.places[n], lanes), ir::access::contiguous);
     lanes.close();
   }
-  // An index of the results and the place of it that an update names.
-  std::vector<plan::fixed_index> places_of(const stage& s) const {
-    plan::updated_rows rows = plan::rows_of(g_, s);
-    std::vector<plan::fixed_index> all = plan::fixed_of(g_, s, rows);
-    all.push_back({s.owned, rows.at});
-    return all;
-  }
   bool names_all(const stage& s, const scope& at) const {
     if (s.how != plan::way::scatter || plan::rows_of(g_, s).at == no_node) return false;
-    const auto named = places_of(s);
+    const auto named = plan::places_of(g_, s);
     return std::ranges::all_of(s.indices, [&](node_id one) {
       return at.bound.has(g_.ordinal(one)) || std::ranges::find(named, one, &plan::fixed_index::index) != named.end();
     });
@@ -161,7 +154,7 @@ class chunk_of_updates {
   bool asks_first(const shapes::amount& bytes) const {
     if (!w_.whole || far_ || !rows_.empty() || list_.size() > 1 || bytes < least_asked_bytes) return false;
     if (!reads(*list_.front())) return false;
-    return std::ranges::all_of(places_of(*list_.front()),
+    return std::ranges::all_of(plan::places_of(g_, *list_.front()),
                                [&](const plan::fixed_index& f) { return plan::may_vectorise(g_, f.at, idx_); });
   }
 
@@ -175,7 +168,7 @@ class chunk_of_updates {
     lanes.block->head().whole = true;
     lanes.block->head().trips = static_cast<double>(asked_at_once);
     k_.bind(lanes, idx_, lanes_of_asking);
-    for (const auto& [index, place] : places_of(*list_.front())) {
+    for (const auto& [index, place] : plan::places_of(g_, *list_.front())) {
       const ir::value x = k_.emit(place, lanes);
       range rows = own_;
       if (index != list_.front()->owned) rows = {k_.emit(g_.arg(index, 0), at), k_.emit(g_.arg(index, 1), at)};
@@ -213,7 +206,7 @@ class chunk_of_updates {
       soon.set(put(w_.places[n]), b.load(rows_[n], element::i64, {number}, ir::access::uniform));
     for (const stage* s : list_) {
       scope there(soon, at.block);
-      for (const auto& [index, place] : places_of(*s)) there.bind_to(g_, index, k_.emit(put(place), soon));
+      for (const auto& [index, place] : plan::places_of(g_, *s)) there.bind_to(g_, index, k_.emit(put(place), soon));
       std::vector<node_id> subscripts;
       for (const node_id one : s->indices) subscripts.push_back(k_.position_of(one));
       std::vector<ir::value> places;

@@ -242,6 +242,14 @@ int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bo
   return lanes;
 }
 
+std::int64_t work_of(const graph& g, node_id n) {
+  std::int64_t work = 0;
+  for_each_node(g, n, [&](node_id e) {
+    work += g.kind(e) == op::load || (is_elementwise(g.kind(e)) && is_floating(g.type(e)));
+  });
+  return work;
+}
+
 namespace {
 
 // Where one index goes along the dimensions of what is loaded.

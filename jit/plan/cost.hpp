@@ -15,6 +15,9 @@ struct unit_strides {
 // don't depend on it choose their own.
 amount cost_of(graph& g, const facts& known, node_id root, node_id lane, const amount& repeats = 1);
 
+// How many loads and operations on floating numbers an expression has.
+std::int64_t work_of(const graph& g, node_id n);
+
 // Does a load take an element here and there at lanes of this index, or one after the other along this one?
 bool gathers_at(graph& g, const facts& known, node_id load, node_id lane);
 bool goes_along(graph& g, const facts& known, node_id load, node_id idx);

@@ -35,12 +35,11 @@ class terms {
     if (numerics::accumulated(type) != type || g_.type(g_.arg(n_, 0)) != type || type == element::boolean) return false;
     if (!is_true(g_, g_.arg(n_, 1)) || holds(g_, g_.arg(n_, 0), op::reduce) || g_.free[n_].empty()) return false;
     if (!are_few(g_, bound_)) return false;
-    std::int64_t nodes = 0;
+    std::int64_t nodes = 0, times = 1;
+    for (const node_id idx : bound_) times *= few_trips(g_, idx);
     bool slides = false;
     for_each_node(g_, g_.arg(n_, 0), [&](node_id e) {
       if (!g_.free[e].meets(set_of(g_, bound_))) return;
-      std::int64_t times = 1;
-      for (const node_id idx : bound_) times *= few_trips(g_, idx);
       nodes += times;
       slides = slides || (g_.kind(e) == op::load && slides_in(e));
     });

@@ -332,8 +332,7 @@ class sharing {
 bool walks_wide_rows(const graph& g, const facts& known, node_id n, node_id body, const stage& s) {
   const bool planned = !known.for_groups() && known.call().overrides.fusion == fusion::planned;
   if (!planned || s.vector == no_node || holds(g, body, op::reduce)) return false;
-  return g.free[n] == set_of(g, {s.vector}) && are_wide_rows(known, s.vector) &&
-         reads_rows(g, n, s.vector);
+  return g.free[n] == set_of(g, {s.vector}) && are_wide_rows(known, s.vector) && reads_rows(g, n, s.vector);
 }
 
 void share_rows(graph& g, const facts& known, program_plan& plan) { sharing(g, known.bits(), plan)(); }

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include <sheaf/jit/plan/compared.hpp>
+#include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/folded_again.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/same_but_for_names.hpp>
@@ -117,11 +118,7 @@ std::int64_t places_read(const graph& g, const std::vector<stage>& stages, const
 // Loads and operations that are done again where a definition is computed at each place that reads it.
 std::int64_t repeated_work(const graph& g, const std::vector<stage>& stages, node_id define,
                            const std::vector<node_id>& uses) {
-  std::int64_t each = 0;
-  for_each_node(g, g.arg(define, 0), [&](node_id n) {
-    if (g.kind(n) == op::load || (is_elementwise(g.kind(n)) && is_floating(g.type(n)))) ++each;
-  });
-  return each * (places_read(g, stages, uses) - 1);
+  return work_of(g, g.arg(define, 0)) * (places_read(g, stages, uses) - 1);
 }
 
 // Is it made of elements of several tensors, each of which data would be followed to, for more reads than there are

@@ -4,8 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <coverage/by_name.hpp>
-#include <sheaf/dsl/graph/pack.hpp>
-#include <sheaf/jit/pipeline.hpp>
+#include <cuda/plan_text.hpp>
 
 namespace {
 
@@ -59,14 +58,6 @@ TEST(group_tables, of_two_indices_and_some) {
   check_backends(value_of("y", define<"y">(r) = min(updates, x2(t, u))), data);
 }
 
-template <class... Outputs>
-std::string plan_of(const std::vector<std::vector<std::int64_t>>& extents, Outputs...) {
-  constexpr auto words = detail::packed<Outputs...>::words;
-  plan::call_facts call;
-  for (const auto& e : extents) call.inputs.push_back({plan::amounts(e), true});
-  call.gpu = true;
-  return plan_program(unpack(words.words), call, "program").text;
-}
 bool has(const std::string& plan, const char* words) { return plan.find(words) != std::string::npos; }
 
 TEST(group_tables, are_planned) {

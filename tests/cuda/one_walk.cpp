@@ -6,8 +6,7 @@
 #include <limits>
 
 #include <coverage/by_name.hpp>
-#include <sheaf/dsl/graph/pack.hpp>
-#include <sheaf/jit/pipeline.hpp>
+#include <cuda/plan_text.hpp>
 
 namespace {
 
@@ -89,14 +88,6 @@ TEST(one_walk, gradients) {
   }
 }
 
-template <class... Outputs>
-std::string plan_of(const std::vector<std::vector<std::int64_t>>& extents, Outputs...) {
-  constexpr auto words = detail::packed<Outputs...>::words;
-  plan::call_facts call;
-  for (const auto& e : extents) call.inputs.push_back({plan::amounts(e), true});
-  call.gpu = true;
-  return plan_program(unpack(words.words), call, "program").text;
-}
 bool is_one(const std::string& plan) { return plan.find("about it in one walk") != std::string::npos; }
 
 // Of numbers as large as makes differences inexact, and of first ones that are far from the others.

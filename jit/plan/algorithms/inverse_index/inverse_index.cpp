@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/equal_data.hpp>
 #include <sheaf/jit/plan/promised.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
@@ -47,15 +48,6 @@ node_id room_of(graph& g, const stage& s) {
     room = make(g, op::mul, room, count);
   }
   return room;
-}
-
-// Loads, and operations on floating numbers.
-int work_of(const graph& g, node_id n) {
-  int work = 0;
-  for_each_node(g, n, [&](node_id e) {
-    work += g.kind(e) == op::load || (is_elementwise(g.kind(e)) && is_floating(g.type(e)));
-  });
-  return work;
 }
 
 }  // namespace

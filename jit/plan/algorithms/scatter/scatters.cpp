@@ -141,11 +141,7 @@ node_id nested(const context& c, node_id n, const scatter_form& form) {
     if (!deciding.has(g.ordinal(idx))) inside.insert(g.ordinal(idx));
   }
   if (slices.empty() || rest.empty()) return n;
-  node_id of_slice = truth(g, true), of_rest = truth(g, true);
-  for (const node_id e : list) {
-    node_id& all = g.free[e].meets(inside) ? of_rest : of_slice;
-    all = conjunction(g, all, e);
-  }
+  const auto [of_slice, of_rest] = parted(g, g.arg(n, 1), inside);
   const node_id each = intern_reduce(g, monoid_of(g, n), g.type(n), g.arg(n, 0), of_rest, rest);
   if (form.how == way::scatter && !(are_few(g, rest) && !c.known.for_groups()) &&
       !is_product(g, c.known, each, tuning::products::least_of_updates))
@@ -300,11 +296,16 @@ bool is_fixed(graph& g, const stage& s, node_id idx) {
   return std::ranges::find(fixed, idx, &fixed_index::index) != fixed.end();
 }
 
+std::vector<fixed_index> places_of(graph& g, const stage& s) {
+  updated_rows rows = rows_of(g, s);
+  std::vector<fixed_index> all = fixed_of(g, s, rows);
+  all.push_back({s.owned, rows.at});
+  return all;
+}
+
 bool same_places(graph& g, const stage& a, const stage& b) {
   const auto places = [&](const stage& s) {
-    updated_rows rows = rows_of(g, s);
-    std::vector<fixed_index> all = fixed_of(g, s, rows);
-    all.push_back({s.owned, rows.at});
+    std::vector<fixed_index> all = places_of(g, s);
     std::ranges::sort(all, {}, &fixed_index::index);
     return all;
   };

@@ -27,6 +27,9 @@ struct fixed_index {
 // Takes them out of what else must hold.
 std::vector<fixed_index> fixed_of(graph& g, const stage& s, updated_rows& rows);
 
+// Where an update goes: the fixed indices of a scatter's result and the owned one, with their places.
+std::vector<fixed_index> places_of(graph& g, const stage& s);
+
 // The indices that decide which rows an update goes to: those of the result have loops outside of the walk.
 index_set deciding_of(graph& g, const stage& s);
 

@@ -9,6 +9,21 @@
 
 namespace sheaf::inline v0_1::plan {
 
+// The parts of a condition that ask for none of the indices `inside`, and those that do.
+struct parted_condition {
+  node_id outside, inside;
+};
+inline parted_condition parted(graph& g, node_id condition, const index_set& inside) {
+  flat<node_id> conjuncts;
+  deltas::conjuncts(g, condition, conjuncts);
+  parted_condition parts{truth(g, true), truth(g, true)};
+  for (const node_id c : conjuncts) {
+    node_id& all = g.free[c].meets(inside) ? parts.inside : parts.outside;
+    all = conjunction(g, all, c);
+  }
+  return parts;
+}
+
 class slices_outside {
  public:
   slices_outside(graph& g, node_id n) : g_(g), n_(n) {}
@@ -25,13 +40,7 @@ class slices_outside {
     for (const node_id idx : bound) (inside.has(g_.ordinal(idx)) ? rest : slices).push_back(idx);
     if (slices.empty() || rest.empty()) return n_;
     inside.erase(g_.ordinal(j));
-    node_id of_slice = truth(g_, true), of_rest = truth(g_, true);
-    flat<node_id> conjuncts;
-    deltas::conjuncts(g_, g_.arg(n_, 1), conjuncts);
-    for (const node_id c : conjuncts) {
-      node_id& all = g_.free[c].meets(inside) ? of_rest : of_slice;
-      all = conjunction(g_, all, c);
-    }
+    auto [of_slice, of_rest] = parted(g_, g_.arg(n_, 1), inside);
     for (const node_id idx : rest)
       if (!g_.free[g_.arg(idx, 0)].meets(inside) && !g_.free[g_.arg(idx, 1)].meets(inside))
         of_slice = conjunction(g_, of_slice, has_terms(g_.arg(idx, 0), g_.arg(idx, 1)));
