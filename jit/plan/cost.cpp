@@ -66,28 +66,35 @@ using scan_costs = std::unordered_map<node_id, std::vector<scan_cost>>;
 class cost_walk {
  public:
   // counted: the indices that the first repeats are a product of.
-  cost_walk(graph& g, const facts& known, node_id lane, const index_set& counted, scan_costs& costs)
-      : g_(g), known_(known), lane_(lane), counted_(counted), costs_(costs) {}
+  cost_walk(graph& g, const facts& known, node_id root, node_id lane, const index_set& counted, scan_costs& costs)
+      : g_(g), known_(known), lane_(lane), counted_(counted), costs_(costs), seen_(root) {}
 
   void operator()(node_id n, const amount& repeats) {
-    if (!seen_.insert(n).second) return;
+    const double outside = std::exchange(weight_, 0);
+    walk(n, repeats);
+    if (weight_ != 0) total += repeats * weight_;
+    weight_ = outside;
+  }
+
+  amount total = 0;
+
+ private:
+  void walk(node_id n, const amount& repeats) {
+    if (!seen_.insert(n)) return;
     const bool laned = lane_ != no_node && g_.free[n].has(g_.ordinal(lane_));
     if (g_.kind(n) == op::reduce) return reduction(n, laned, repeats);
     if (g_.kind(n) == op::load) {
       meeting how = laned ? meeting_of(g_, known_, n, lane_) : meeting::uniform;
       if (how == meeting::scattered && is_mostly_contiguous(g_, known_, n, lane_)) how = meeting::contiguous;
       const bool alone = lane_ == no_node || how == meeting::scattered;
-      total += repeats * weights::load * (alone ? 1 : how == meeting::strided ? weights::strided : share_of_lane);
+      weight_ += weights::load * (alone ? 1 : how == meeting::strided ? weights::strided : share_of_lane);
     } else if (is_elementwise(g_.kind(n)) && is_floating(g_.type(n))) {
-      total += repeats * weights::arithmetic * (lane_ == no_node ? 1 : share_of_lane);
+      weight_ += weights::arithmetic * (lane_ == no_node ? 1 : share_of_lane);
     }
     for (int k = g_.kind(n) == op::load ? 1 : 0; k < g_[n].count; ++k)
-      if (g_.kind(n) != op::extent && g_.kind(n) != op::define) (*this)(g_.arg(n, k), repeats);
+      if (g_.kind(n) != op::extent && g_.kind(n) != op::define) walk(g_.arg(n, k), repeats);
   }
 
-  amount total = 0;
-
- private:
   void reduction(node_id n, bool laned, const amount& repeats) {
     for (const node_id other : states_)  // another value of a state that is folded once
       if (same_state(g_, other, n)) return;
@@ -130,7 +137,7 @@ class cost_walk {
     const index_set counted = counted_.common(met);
     for (const scan_cost& c : costs_[n])
       if (c.lane == lane && c.repeats.is(repeats) && c.counted == counted) return c.total;
-    cost_walk inner(g_, known_, lane, counted, costs_);
+    cost_walk inner(g_, known_, n, lane, counted, costs_);
     inner(g_.arg(n, 0), repeats);
     inner(g_.arg(n, 1), repeats);
     costs_[n].push_back({lane, repeats, counted, inner.total});
@@ -142,7 +149,8 @@ class cost_walk {
   node_id lane_;
   index_set counted_;
   scan_costs& costs_;
-  std::unordered_set<node_id> seen_;
+  double weight_ = 0;  // of what runs as often as what is walked
+  nodes_met seen_;
   std::vector<node_id> states_;  // of tuples, those met
 
  public:
@@ -173,14 +181,14 @@ bool may_vectorise(const graph& g, node_id root, node_id lane) {
 
 amount cost_of(graph& g, const facts& known, node_id root, node_id lane, const amount& repeats) {
   scan_costs costs;
-  cost_walk walk(g, known, lane, g.free[root], costs);
+  cost_walk walk(g, known, root, lane, g.free[root], costs);
   walk(root, repeats);
   return walk.total;
 }
 
 node_id lane_of(graph& g, const facts& known, node_id reduce) {
   scan_costs costs;
-  cost_walk walk(g, known.bits(), no_node, {}, costs);
+  cost_walk walk(g, known.bits(), reduce, no_node, {}, costs);
   walk(reduce, 1);
   return walk.chosen;
 }

@@ -95,6 +95,7 @@ cache_tile_form packed_form(const graph& g, const stage& s, node_id rows, node_i
   cache_tile_form c{.rows = rows, .reduce = reductions.front()};
   if (g[c.reduce].count < 3 || !goes_on(g, c.reduce) || !is_true(g, g.arg(c.reduce, 1))) return {};
   const std::vector<node_id> walks = loops_of(g, c.reduce, no_node);
+  if (set_of(g, walks).meets(set_of(g, s.indices))) return {};  // inside, a result's index is another one
   c.walk = walks.back();
   c.block = block;
   for (const node_id idx : s.indices)

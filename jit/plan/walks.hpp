@@ -2,7 +2,8 @@
 // Definitions are closed, so no walk goes into one through a load.
 #pragma once
 #include <algorithm>
-#include <unordered_set>
+#include <array>
+#include <cstdint>
 #include <vector>
 
 #include <sheaf/dsl/passes/reduce.hpp>
@@ -11,13 +12,41 @@
 
 namespace sheaf::inline v0_1::plan {
 
+// Which nodes of an expression were met: a bit each, as arguments have lower numbers than what they are arguments of.
+class nodes_met {
+ public:
+  explicit nodes_met(node_id root) {
+    const auto words = static_cast<std::size_t>(root) / bits + 1;
+    if (words > few_.size()) many_.resize(words);
+    words_ = words > few_.size() ? many_.data() : few_.data();
+    std::fill_n(words_, words, std::uint64_t{0});
+  }
+  nodes_met(const nodes_met&) = delete;
+  nodes_met& operator=(const nodes_met&) = delete;
+  // Was it not met before?
+  bool insert(node_id n) {
+    const auto place = static_cast<std::size_t>(n);
+    std::uint64_t& word = words_[place / bits];
+    const std::uint64_t bit = std::uint64_t{1} << place % bits;
+    if ((word & bit) != 0) return false;
+    word |= bit;
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t bits = 64;
+  std::array<std::uint64_t, 64> few_;  // no allocation below 4096 nodes
+  std::vector<std::uint64_t> many_;
+  std::uint64_t* words_;
+};
+
 // Does the test hold of any node of an expression, or of all? Each is asked once, arguments first, until it is known;
 // ranges of bound indices belong to it.
 template <class Test>
 bool any_node(const graph& g, node_id root, Test&& test) {
-  std::unordered_set<node_id> seen;
+  nodes_met seen(root);
   const auto walk = [&](auto&& self, node_id n) -> bool {
-    if (!seen.insert(n).second) return false;
+    if (!seen.insert(n)) return false;
     for (int k = g.kind(n) == op::load ? 1 : 0; k < g[n].count; ++k)
       if (g.kind(n) != op::extent && self(self, g.arg(n, k))) return true;
     return test(n);
@@ -63,9 +92,9 @@ inline bool is_safe(graph& g, node_id e) {
 // not: its rows lie one after the other.
 inline std::vector<node_id> index_operands(const graph& g, node_id load, int first = 0) {
   std::vector<node_id> names;
-  std::unordered_set<node_id> seen;
+  nodes_met seen(load);
   const auto walk = [&](auto&& self, node_id n) -> void {
-    if (g.kind(n) == op::index || g.kind(n) == op::extent || !seen.insert(n).second) return;
+    if (g.kind(n) == op::index || g.kind(n) == op::extent || !seen.insert(n)) return;
     if (g.kind(n) == op::load) names.push_back(n);
     for (int k = g.kind(n) == op::load ? 1 : 0; k < g[n].count; ++k) self(self, g.arg(n, k));
   };
@@ -106,14 +135,14 @@ inline bool same_range(const graph& g, node_id a, node_id b) {
 // instructions.
 inline bool is_slow(const graph& g, node_id n) {
   std::vector<node_id> open{n};
-  std::unordered_set<node_id> seen{n};  // each shared node is visited once
+  nodes_met seen(n);
   while (!open.empty()) {
     const node_id e = open.back();
     open.pop_back();
     if (!is_elementwise(g.kind(e))) continue;
     if (row(g.kind(e)).cost != op_cost::few) return true;
     for (int k = 0; k < g[e].count; ++k)
-      if (seen.insert(g.arg(e, k)).second) open.push_back(g.arg(e, k));
+      if (seen.insert(g.arg(e, k))) open.push_back(g.arg(e, k));
   }
   return false;
 }

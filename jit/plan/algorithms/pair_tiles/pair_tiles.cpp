@@ -259,13 +259,18 @@ static bool may_be_tiles(const context& c, const stage& s) {
          s.rows.whole == no_node && s.where != place::check && !s.reads_block_tree && !s.swept;
 }
 
+// Is a reduction in another one of the list?
+static bool is_inside_another(const graph& g, const std::vector<node_id>& all, node_id n) {
+  return std::ranges::any_of(
+      all, [&](node_id other) { return other != n && any_node(g, other, [&](node_id e) { return e == n; }); });
+}
+
 bool may_fold_ranges_of_pairs(const context& c, stage& s) {
   if (!may_be_tiles(c, s)) return false;
   const std::vector<node_id> all = reductions_in(c.g, s.body);
   return std::ranges::any_of(all, [&](node_id n) {
-    const bool inner = std::ranges::any_of(
-        all, [&](node_id other) { return other != n && any_node(c.g, other, [&](node_id e) { return e == n; }); });
-    return !inner && walks_ranges_of_pairs(c.g, c.known, n) && pairing(c, s).form_of(n) != no_node;
+    return walks_ranges_of_pairs(c.g, c.known, n) && !is_inside_another(c.g, all, n) &&
+           pairing(c, s).form_of(n) != no_node;
   });
 }
 
