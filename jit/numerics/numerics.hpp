@@ -216,6 +216,7 @@ inline constexpr std::int64_t ring = 512;  // slices that are open at a time and
 }  // namespace sweep
 namespace block_tree {
 inline constexpr std::int64_t radix = 16;  // entries of a level that are one of the next
+inline constexpr std::int64_t radix_of_numbers = 128;  // the same of rows without columns: a few registers
 }  // namespace block_tree
 
 // ---- Segmented tiles

@@ -32,16 +32,6 @@ void take_rows(const facts& known, kernel_plan& k, node_id rows) {
   k.tile = {{rows, iterations, {}}};
 }
 
-// Does an expression without reductions name the index itself, not only in the range of another?
-bool names(const graph& g, node_id e, node_id idx) {
-  if (e == idx) return true;
-  const op kind = g.kind(e);
-  if (kind == op::index || kind == op::extent || kind == op::define || !uses(g, e, idx)) return false;
-  for (int k = kind == op::load ? 1 : 0; k < g[e].count; ++k)
-    if (names(g, g.arg(e, k), idx)) return true;
-  return false;
-}
-
 // What a batch does not change is packed once for all of it, over the places of all of its walks.
 void share_panels(graph& g, cache_tile_form& c) {
   c.walked = loops_of(g, c.reduce, no_node);

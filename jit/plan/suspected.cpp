@@ -133,22 +133,61 @@ std::vector<suspicion> suspected_together(graph& g, const facts& known, std::spa
   return list;
 }
 
-node_id suspected_by_itself(graph& g, const check& c, std::vector<stage>& first) {
-  index_set all = g.free[c.subscript];
-  std::vector<node_id> own;
+std::optional<lone_question> by_itself(graph& g, const check& c) {
+  std::vector<node_id> asks{c.subscript}, own;
+  for (const node_id end : {c.least, c.most})
+    if (end != no_node) asks.push_back(end);
+  const auto asked = [&](node_id idx) {
+    return std::ranges::any_of(asks, [&](node_id e) { return names(g, e, idx); });
+  };
+  replacement put(g);
   for (std::size_t k = c.indices.size(); k-- > 0;) {
-    if (!all.has(g.ordinal(c.indices[k]))) continue;
-    all |= g.free[c.indices[k]];
-    own.insert(own.begin(), c.indices[k]);
+    node_id idx = c.indices[k];
+    if (!asked(idx)) continue;
+    index_set outer = g.free[idx];
+    outer.erase(g.ordinal(idx));
+    // A range that moves lies within one of all its places.
+    const node_id least = closed_bounds_of(g, g.arg(idx, 0)).least, most = closed_bounds_of(g, g.arg(idx, 1)).most;
+    const bool moves = std::ranges::any_of(indices_of(g, outer), [&](node_id other) { return !asked(other); });
+    if (moves && least != no_node && most != no_node) {
+      const node_id whole = unused_index(g, idx, least, most, indices_in(g, c.outside));
+      put.rename(idx, whole);
+      idx = whole;
+    } else {
+      asks.push_back(g.arg(idx, 0)), asks.push_back(g.arg(idx, 1));
+    }
+    own.insert(own.begin(), idx);
   }
-  if (own.size() == c.indices.size()) return no_node;
+  if (own.size() == c.indices.size()) return std::nullopt;
   flat<node_id> parts;
-  deltas::conjuncts(g, c.outside, parts);
+  deltas::conjuncts(g, put(c.outside), parts);
   node_id outside = truth(g, true);
   for (const node_id part : parts)
     if (g.free[part].within(set_of(g, own))) outside = conjunction(g, outside, part);
-  if (!own.empty()) outside = intern_reduce(g, monoid::any, element::boolean, truth(g, true), outside, own);
-  return asked_first(g, c, outside, " by itself, before what guards it", first);
+  return lone_question{outside, std::move(own)};
+}
+
+bool is_implied(graph& g, const check& c, std::span<const check> asked) {
+  const std::optional<lone_question> alone = by_itself(g, c);
+  return alone && std::ranges::any_of(asked, [&](const check& other) {
+    if (other.demand >= 0 || other.indices.size() != alone->indices.size()) return false;
+    replacement put(g);
+    for (std::size_t k = 0; k < other.indices.size(); ++k) {
+      if (!same_range(g, other.indices[k], alone->indices[k])) return false;
+      put.rename(alone->indices[k], other.indices[k]);
+    }
+    return put(alone->outside) == other.outside;
+  });
+}
+
+node_id suspected_by_itself(graph& g, const check& c, std::vector<stage>& first) {
+  const std::optional<lone_question> alone = by_itself(g, c);
+  if (!alone) return no_node;
+  const auto& [outside, own] = *alone;
+  const node_id any =
+      own.empty() ? outside
+                  : intern_reduce(g, monoid::any, element::boolean, truth(g, true), outside, own);
+  return asked_first(g, c, any, " by itself, before what guards it", first);
 }
 
 node_id suspected(graph& g, const facts& known, const check& c, std::vector<stage>& first) {

@@ -6,6 +6,7 @@
 // Input: checks whose positions are known. Output: a stage before them, and what that stores. Shown by
 // tests/numeric/errors.cpp.
 #pragma once
+#include <optional>
 #include <span>
 #include <unordered_set>
 #include <vector>
@@ -17,6 +18,15 @@ namespace sheaf::inline v0_1::plan {
 
 // A condition without which the check finds nothing; no_node: slices are asked anyway.
 node_id suspected(graph& g, const facts& known, const check& c, std::vector<stage>& first);
+
+// What a check asks, without the conditions and the loops that its subscript knows nothing of; none: there are no more.
+struct lone_question {
+  node_id outside;
+  std::vector<node_id> indices;
+};
+std::optional<lone_question> by_itself(graph& g, const check& c);
+// Is one of those that were asked before this question? Then where the check fails that one does.
+bool is_implied(graph& g, const check& c, std::span<const check> asked);
 
 // Of a check behind conditions, which walks more loops than its subscript: that one may be outside at all, as a stage;
 // no_node where there are no more.

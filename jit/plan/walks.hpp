@@ -114,6 +114,19 @@ inline bool data_names_last(const graph& g, node_id load) {
 // Does the expression depend on the index?
 inline bool uses(const graph& g, node_id e, node_id idx) { return g.free[e].has(g.ordinal(idx)); }
 
+// Does it name the index itself, not only by the range of another one that is free in it?
+inline bool names(const graph& g, node_id e, node_id idx) {
+  if (e == idx) return true;
+  const op kind = g.kind(e);
+  if (kind == op::index || kind == op::extent || kind == op::define || !uses(g, e, idx)) return false;
+  for (int k = kind == op::load ? 1 : 0; k < g[e].count; ++k) {
+    const node_id a = g.arg(e, k);
+    const bool ends = kind == op::reduce && k > 1;
+    if (ends ? names(g, g.arg(a, 0), idx) || names(g, g.arg(a, 1), idx) : names(g, a, idx)) return true;
+  }
+  return false;
+}
+
 inline node_id without_cast(const graph& g, node_id n) { return g.kind(n) == op::cast ? g.arg(n, 0) : n; }
 
 inline bool is_function(const graph& g, node_id n) {

@@ -72,14 +72,14 @@ slices_form slices_in(graph& g, const facts& known, const stage& s) {
                                            {height, least_rows},
                                            {height * known.trips(columns), least_elements}}));
     if (!count || (!enough && !known.call().force_for_tests)) return;
-    found = {n, t, rows, slice};
+    found = {n, t, rows, slice, columns.empty()};
   });
   return found;
 }
 
 node_id many(const context& c, const stage& s, const all_slices& a) {
   const auto& [g, known, before] = c;
-  const auto& [low, high, rows, slice] = a;
+  const auto& [low, high, rows, slice, numbers] = a;
   const node_id length = make(g, op::maximum, make(g, op::sub, high, low), integer(g, 0));
   const auto bound = indices_of(g, slice);
   const node_id all = intern_reduce(g, monoid::sum, element::i64, length, truth(g, true), bound);
@@ -91,8 +91,8 @@ node_id many(const context& c, const stage& s, const all_slices& a) {
   if (known.call().force_for_tests) return make(g, op::less, rows, depth);
   node_id slices = integer(g, 1);
   for (const node_id idx : bound) slices = make(g, op::mul, slices, trips_of(g, idx));
-  const node_id work =
-      make(g, op::add, make(g, op::mul, rows, integer(g, 2)), make(g, op::mul, slices, integer(g, rows_of_a_slice)));
+  const node_id each = integer(g, numbers ? numbers_of_a_slice : rows_of_a_slice);
+  const node_id work = make(g, op::add, make(g, op::mul, rows, integer(g, 2)), make(g, op::mul, slices, each));
   return make(g, op::less, work, depth);
 }
 
@@ -107,8 +107,12 @@ struct edges {
 // How many rows or entries an entry of the next table stands for.
 class radix_of {
  public:
-  radix_of(graph& g, const facts& known)
-      : usual(known.call().force_for_tests ? 2 : numerics::block_tree::radix), number(integer(g, usual)), g_(g) {}
+  radix_of(graph& g, const facts& known, bool numbers)
+      : usual(known.call().force_for_tests ? 2
+              : numbers                    ? numerics::block_tree::radix_of_numbers
+                                           : numerics::block_tree::radix),
+        number(integer(g, usual)),
+        g_(g) {}
   const std::int64_t usual;
   node_id number;
   // The least power of two, from the usual one on, with which a table of these rows has at most an entry a slice. The
@@ -145,13 +149,13 @@ class radix_of {
 class block_tree_stages {
  public:
   block_tree_stages(const context& c, const stage& s, const slices_form& f)
-      : c_(c), g_(c.g), known_(c.known), s_(s), f_(f), fold_(monoid_of(c.g, f.reduce)), radix_(c.g, c.known) {}
+      : c_(c), g_(c.g), known_(c.known), s_(s), f_(f), fold_(monoid_of(c.g, f.reduce)), radix_(c.g, c.known, f.numbers) {}
 
   node_id deep() const { return deep_; }
 
   node_id operator()() {
     const node_id low = g_.arg(f_.t, 0), high = g_.arg(f_.t, 1);
-    deep_ = many(c_, s_, {low, high, f_.rows, f_.slice});
+    deep_ = many(c_, s_, {low, high, f_.rows, f_.slice, f_.numbers});
     node_id value = g_.arg(f_.reduce, 0), t = f_.t, rows = f_.rows;
     // Rows are taken one by one where slices are not deep: then this is all of a slice, and nothing else runs. On a
     // GPU, whose lanes work out the places of edges at once, the first edge stands for it: it is less code.
@@ -218,7 +222,7 @@ class block_tree_stages {
 class scatter {
  public:
   scatter(const context& c, stage& s, const slice_lists& l)
-      : c_(c), g_(c.g), known_(c.known), s_(s), l_(l), radix_(c.g, c.known) {}
+      : c_(c), g_(c.g), known_(c.known), s_(s), l_(l), radix_(c.g, c.known, false) {}
 
   void operator()() {
     const node_id rows = g_.arg(l_.owned, 1);
@@ -314,7 +318,7 @@ bool take_block_tree(const context& c, stage& s) {
   s.reads_block_tree = true;
   const auto bound = indices_of(g, f.slice);
   const node_id low = g.arg(f.t, 0), high = g.arg(f.t, 1);
-  if (bound.size() == 1 && g.type(low) == element::i64 && g.type(high) == element::i64) {
+  if (!f.numbers && bound.size() == 1 && g.type(low) == element::i64 && g.type(high) == element::i64) {
     const node_id rows = unused_index(g, f.t, integer(g, 0), f.rows, indices_in(g, s.body));
     const slice_lists l{.slice = bound[0],
                         .low = low,
@@ -332,7 +336,7 @@ bool take_block_tree(const context& c, stage& s) {
   }
   s.reasons.push_back(
       "slices may overlap: folded from a block tree if they have more rows than twice the data and " +
-      std::to_string(rows_of_a_slice) + " a slice, else row by row");
+      std::to_string(f.numbers ? numbers_of_a_slice : rows_of_a_slice) + " a slice, else row by row");
   return true;
 }
 

@@ -13,6 +13,7 @@ struct slices_form {
   node_id reduce = no_node, t = no_node;
   node_id rows = no_node;  // how many there are of t's
   index_set slice;         // the indices that the bounds depend on
+  bool numbers = false;    // are rows numbers, without columns?
 };
 slices_form slices_in(graph& g, const facts& known, const stage& s);
 
@@ -25,6 +26,7 @@ node_id rows_walked(graph& g, node_id e, node_id t, bool guarded = false);
 struct all_slices {
   node_id low, high, rows;  // of a slice, and how many rows there are
   index_set slice;          // the indices that the bounds depend on
+  bool numbers = false;     // are rows numbers? Then as many are taken at once as a register holds
 };
 node_id many(const context& c, const stage& s, const all_slices& a);
 

@@ -5,6 +5,7 @@
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/behind_condition.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/isolated.hpp>
+#include <sheaf/jit/plan/algorithms/scatter/opened_range.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/joint_rows.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/moved_inside.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scattered_products.hpp>
@@ -62,6 +63,10 @@ node_id isolated(const context& c, const stage& s, node_id n) {
     if (is_own(monoid_of(c.g, n)) || !uses(c.g, n, j)) continue;
     const node_id slices = isolated_result(c.g, c.known, n, j)();
     if (slices != n && scatter_of(c.g, slices).how == way::range_scatter) return slices;
+    if (const node_id open = opened_range(c.g, c.known, n, j)(); open != n)
+      if (const node_id all = isolated_result(c.g, c.known, open, j)(true);
+          all != open && scatter_of(c.g, all).how == way::range_scatter)
+        return all;
     if (is_half(c.g.type(n)) || row(monoid_of(c.g, n)).position || is_folded_in_order(c.g, n)) continue;
     const node_id around = slices_outside(c.g, n)(j);
     if (around != n && scatter_of(c.g, around).how == way::range_scatter) return around;
