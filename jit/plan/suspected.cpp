@@ -146,10 +146,11 @@ std::optional<lone_question> by_itself(graph& g, const check& c) {
     if (!asked(idx)) continue;
     index_set outer = g.free[idx];
     outer.erase(g.ordinal(idx));
-    // A range that moves lies within one of all its places.
+    // A range that moves lies within one of all its places; that of data may be of any length.
+    const bool data = holds(g, g.arg(idx, 0), op::load) || holds(g, g.arg(idx, 1), op::load);
     const node_id least = closed_bounds_of(g, g.arg(idx, 0)).least, most = closed_bounds_of(g, g.arg(idx, 1)).most;
     const bool moves = std::ranges::any_of(indices_of(g, outer), [&](node_id other) { return !asked(other); });
-    if (moves && least != no_node && most != no_node) {
+    if (moves && !data && least != no_node && most != no_node) {
       const node_id whole = unused_index(g, idx, least, most, indices_in(g, c.outside));
       put.rename(idx, whole);
       idx = whole;
@@ -159,6 +160,7 @@ std::optional<lone_question> by_itself(graph& g, const check& c) {
     own.insert(own.begin(), idx);
   }
   if (own.size() == c.indices.size()) return std::nullopt;
+  for (node_id& idx : own) idx = put(idx);
   flat<node_id> parts;
   deltas::conjuncts(g, put(c.outside), parts);
   node_id outside = truth(g, true);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include <sheaf/dsl/passes/reduce.hpp>
@@ -34,7 +35,7 @@ class nodes_met {
   }
 
  private:
-  static constexpr std::size_t bits = 64;
+  static constexpr auto bits = static_cast<std::size_t>(std::numeric_limits<std::uint64_t>::digits);
   std::array<std::uint64_t, 64> few_;  // no allocation below 4096 nodes
   std::vector<std::uint64_t> many_;
   std::uint64_t* words_;

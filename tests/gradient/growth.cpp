@@ -69,6 +69,10 @@ constexpr row rows[] = {
     {"ranges", "m.in(0, extent(cut, 0))", "t.in(cut(m, 0), cut(m, 1))", "x(t)"},
     {"prefixes", "m.in(0, extent(x, 0))", "t.in(0, m + 1)", "x(t)"},
     {"suffixes", "m.in(0, extent(x, 0))", "t.in(m, extent(x, 0))", "x(t)"},
+    {"rolling", "m.in(0, extent(x, 0))", "t.in(maximum(m - key(m) % 64, 0), m + 1)", "x(t)"},
+    {"since", "m.in(0, extent(x, 0))", "t.in(m, minimum(m + 1 + key(m) % 64, extent(x, 0)))", "x(t)"},
+    {"around", "m.in(0, extent(x, 0))",
+     "t.in(maximum(m - key(m) % 64, 0), minimum(m + key(m) % 32, extent(x, 0)))", "x(t)"},
     {"keys", "m.in(0, quotient(extent(x, 0), 8))", "t.where(key(t) == m)", "x(t)"},
 };
 

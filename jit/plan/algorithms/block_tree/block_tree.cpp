@@ -149,7 +149,13 @@ class radix_of {
 class block_tree_stages {
  public:
   block_tree_stages(const context& c, const stage& s, const slices_form& f)
-      : c_(c), g_(c.g), known_(c.known), s_(s), f_(f), fold_(monoid_of(c.g, f.reduce)), radix_(c.g, c.known, f.numbers) {}
+      : c_(c),
+        g_(c.g),
+        known_(c.known),
+        s_(s),
+        f_(f),
+        fold_(monoid_of(c.g, f.reduce)),
+        radix_(c.g, c.known, f.numbers) {}
 
   node_id deep() const { return deep_; }
 

@@ -24,6 +24,7 @@ class opened_range {
     if (std::ranges::count_if(bound, bounded) != 1 || is_folded_in_order(g_, n_) || keeps_several(g_, n_)) return n_;
     const node_id t = *std::ranges::find_if(bound, bounded);
     const node_id low = g_.arg(t, 0), high = g_.arg(t, 1);
+    if (holds(g_, low, op::load) || holds(g_, high, op::load)) return n_;  // of any length
     if (!asks_data() || std::ranges::any_of(bound, [&](node_id idx) { return idx != t && uses(g_, idx, t); }) ||
         has_few_places(low, high))
       return n_;
