@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <sheaf/jit/plan/algorithms/stencil/stencil.hpp>
 #include <sheaf/jit/plan/collapsed_rows.hpp>
 #include <sheaf/jit/plan/cuts.hpp>
 #include <sheaf/jit/plan/partial_results.hpp>
@@ -174,11 +175,28 @@ bool take_split(const context& of_call, stage& s) {
   return false;
 }
 
+namespace {
+
+// Windows along the last index are written out, and its lanes are within all others (rule `unrolled stencil`): does the
+// nest compute one too often then?
+found misplaced_in_stencil(const context& c, const stage& s) {
+  if (s.loops == s.indices) return {};
+  stage nest = s;
+  nest.loops = s.indices;
+  const found f = placement(c.g, c.known, nest)();
+  if (f.node == no_node || c.g.kind(f.node) != op::reduce || !c.g.free[f.node].has(c.g.ordinal(s.indices.back())))
+    return {};
+  return take_stencil(c, nest) ? f : found();
+}
+
+}  // namespace
+
 bool take_misplaced(const context& c, stage& s) {
   const auto& [g, known, before] = c;
   if (s.how == way::scatter || s.how == way::range_scatter) return take_from_scatter(c, s);
   if (s.how != way::map) return false;
-  const found f = placement(g, known, s)();
+  found f = placement(g, known, s)();
+  if (f.node == no_node) f = misplaced_in_stencil(c, s);
   if (f.node == no_node) return false;
   store_by_itself(c, s, f.node, f.reason);
   return true;
