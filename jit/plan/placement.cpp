@@ -28,7 +28,8 @@ struct found {
 // The first reduction that a nest of `loops` would compute too often. `bound`: loops inside the stage's own.
 class placement {
  public:
-  placement(const graph& g, const facts& known, const stage& s) : g_(g), known_(known), s_(s) {}
+  placement(const graph& g, const facts& known, const stage& s, bool of_reductions = false)
+      : g_(g), known_(known), s_(s), of_reductions_(of_reductions) {}
 
   found operator()() {
     walk(s_.body, s_.loops);
@@ -41,7 +42,7 @@ class placement {
     if (g_.kind(n) == op::reduce) return reduction(n, loops);
     // The range of a bound index is walked where it is bound; that of a loop of the stage stays as it is.
     if (g_.kind(n) == op::extent || g_.kind(n) == op::define || g_.kind(n) == op::index) return;
-    if (repeats_much(n, loops)) return;
+    if (!of_reductions_ && repeats_much(n, loops)) return;
     for (int k = g_.kind(n) == op::load ? 1 : 0; k < g_[n].count; ++k) walk(g_.arg(n, k), loops);
   }
 
@@ -92,6 +93,7 @@ class placement {
   const graph& g_;
   const facts& known_;
   const stage& s_;
+  const bool of_reductions_;  // not of slow functions
   std::unordered_set<node_id> seen_;
   found result_;
 };
@@ -183,10 +185,9 @@ found misplaced_in_stencil(const context& c, const stage& s) {
   if (s.loops == s.indices) return {};
   stage nest = s;
   nest.loops = s.indices;
-  const found f = placement(c.g, c.known, nest)();
-  if (f.node == no_node || c.g.kind(f.node) != op::reduce || !c.g.free[f.node].has(c.g.ordinal(s.indices.back())))
-    return {};
-  return take_stencil(c, nest) ? f : found();
+  const found f = placement(c.g, c.known, nest, true)();
+  const bool in_lanes = f.node != no_node && c.g.free[f.node].has(c.g.ordinal(s.indices.back()));
+  return in_lanes && take_stencil(c, nest) ? f : found();
 }
 
 }  // namespace
