@@ -118,6 +118,10 @@ bool take_from_scatter(const context& c, stage& s) {
   all |= set_of(g, bound_indices(g, s.body));
   for (const node_id n : reductions_in(g, s.body)) {
     if (n == s.body || !has_closed_ranges(g, n)) continue;
+    // Of a slice and a row in it: most pairs are of no slice.
+    const bool pairs = s.how == way::range_scatter && g.free[n].has(g.ordinal(s.owned)) &&
+                       g.free[n].meets(set_of(g, bound_indices(g, s.body)));
+    if (pairs) continue;
     const auto& shorts = s.slices.shorts;  // these stay where they are
     if (std::ranges::find(shorts, g.arg(n, 2)) != shorts.end()) continue;
     if (!g.free[n].empty() && known.trips(all) <= repeats_allowed * known.trips(g.free[n])) continue;

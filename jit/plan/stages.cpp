@@ -123,6 +123,15 @@ bool stored_for_columns(const graph& g, const std::vector<stage>& stages, node_i
   return readers > 1 && stores;
 }
 
+void inline_at(graph& g, std::vector<stage>& stages, const std::vector<node_id>& uses) {
+  replacement put(g, {}, true);
+  for (const node_id n : uses) {
+    std::vector<node_id> subscripts = arguments(g, n, 1);
+    put.add(n, inlined(g, g.arg(n, 0), subscripts.data()));
+  }
+  for (stage& s : stages) s.body = put(s.body);
+}
+
 // Is it computed where it is read, but for what its slices fold of themselves?
 bool inlined_of_slices(graph& g, std::vector<stage>& stages, node_id define, const std::vector<node_id>& uses) {
   if (!holds(g, g.arg(define, 0), op::reduce) || !is_of_slices(g, define)) return false;
@@ -158,14 +167,6 @@ std::vector<stage> stages_of(graph& g, const facts& known) {
     if (d == no_node) break;
     const std::vector<node_id>& uses = last.uses;
     if (inlined_of_slices(g, stages, d, uses)) continue;
-    const auto inline_at = [&](const std::vector<node_id>& reads) {
-      replacement put(g, {}, true);
-      for (const node_id n : reads) {
-        std::vector<node_id> subscripts = arguments(g, n, 1);
-        put.add(n, inlined(g, d, subscripts.data()));
-      }
-      for (stage& s : stages) s.body = put(s.body);
-    };
     const auto store = [&](std::string reason) {
       stages.push_back(stage_of(g, d));
       stages.back().reasons.push_back(std::move(reason));
@@ -181,7 +182,7 @@ std::vector<stage> stages_of(graph& g, const facts& known) {
       continue;
     }
     if (in_slices) {
-      inline_at(uses);
+      inline_at(g, stages, uses);
       continue;
     }
     if (uses.size() == 1 && folds && stored_for_columns(g, stages, uses.front())) {
@@ -205,7 +206,7 @@ std::vector<stage> stages_of(graph& g, const facts& known) {
       store("elements of several tensors, read by data more often than there are values");
       continue;
     }
-    inline_at(uses);
+    inline_at(g, stages, uses);
   }
   store_compared(g, known, stages);
   order_stages(g, stages);
