@@ -92,5 +92,19 @@ TEST(slice_values, scores_that_are_products) {
   t.expect_right(1e-5);
 }
 
+// Many places of slices by offsets: each row is in the slice of one place, so that no tile asks rows and places.
+TEST(slice_values, rows_of_many_slices) {
+  constexpr auto k = axis<"k">;
+  constexpr auto score = tanh(sum(k, h(e, k) * w(n, k)));
+  constexpr auto y = define<"y">(e.in(0_c, extent(h, dim<0>)), f) =
+      sum(rows.where(off(n) <= e && e < off(n + 1_c)), score * w(n, f));
+  trial t = trial_of(y);
+  std::vector<double> ends;
+  for (int b = 0; b <= 300; ++b) ends.push_back(b * 3 + b % 3);
+  t.with("off", {301}, ends).random("h", {905, 16}).random("w", {300, 16});
+  EXPECT_TRUE(has(t.plan_text(), "range scatter")) << t.plan_text();
+  t.expect_right(1e-5);
+}
+
 }  // namespace
 }  // namespace sheaf::test
