@@ -272,6 +272,8 @@ Value* outlined(function_emitter& f, op what, std::span<Value* const> args) {
 bool is_math(op what) { return what == op::pow || row_of(what) != nullptr; }
 
 Value* emit_math(function_emitter& f, op what, std::span<Value* const> args) {
+  if (what == op::pow)
+    if (Value* const made = emit_small_power(f, args[0], args[1]); made != nullptr) return made;
   if (f.outlines) return by_registers(f, args, [&](const auto& parts) { return outlined(f, what, parts); });
   const bool is_wide = f.m.module.getDataLayout().getTypeStoreSize(args[0]->getType()) >
                        static_cast<unsigned>(f.m.target.vectors.register_bytes);

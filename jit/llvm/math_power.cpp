@@ -123,6 +123,26 @@ struct powers : real_math {
 
 }  // namespace
 
+Value* emit_small_power(function_emitter& f, Value* x, const Value* y) {
+  const auto* number = dyn_cast<Constant>(y);
+  if (number != nullptr && number->getType()->isVectorTy()) number = number->getSplatValue();
+  const auto* const exponent = dyn_cast_or_null<ConstantFP>(number);
+  if (exponent == nullptr || !exponent->getType()->isFloatTy()) return nullptr;
+  const double value = exponent->getValueAPF().convertToFloat();
+  const real_math narrow(f, x);
+  if (value == -1) return narrow.div(narrow.real(1), x);
+  if (value == 0.5) {  // of -0 it is 0, and of -infinity infinite
+    Value* const root = f.build.CreateUnaryIntrinsic(Intrinsic::sqrt, x);
+    Value* const infinite = narrow.equal(x, ConstantFP::getInfinity(narrow.reals, true));
+    return narrow.select(infinite, narrow.infinity(), narrow.add(root, narrow.real(0)));
+  }
+  if (value != 3 && value != 4) return nullptr;
+  Value* const base = f.build.CreateFPExt(x, like(x, f.build.getDoubleTy()));
+  const real_math wide(f, base);
+  Value* const square = wide.mul(base, base);
+  return f.build.CreateFPTrunc(wide.mul(square, value == 3 ? base : square), narrow.reals);
+}
+
 Value* emit_power(function_emitter& f, Value* x, Value* y) {
   const powers math(f, x);
   if (math.is_double) return math.edges(x, y, math.exact(math.magnitude(x), y));

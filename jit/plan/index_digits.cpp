@@ -5,6 +5,7 @@
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/digits.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -64,7 +65,8 @@ bool has_chain(const graph& g, const std::vector<node_id>& bound, node_id idx) {
 divided_index digits_in(graph& g, node_id n) {
   const std::vector<node_id> bound = bound_indices(g, n);
   for (const node_id idx : bound) {
-    if (!is_number(g, g.arg(idx, 0), 0) || !g.free[g.arg(idx, 1)].empty() || has_chain(g, bound, idx)) continue;
+    const bool closed = is_number(g, g.arg(idx, 0), 0) && !g.free[g.arg(idx, 1)].meets(set_of(g, bound));
+    if (!closed || holds(g, g.arg(idx, 1), op::load) || has_chain(g, bound, idx)) continue;
     if (const node_id by = divisor_of(g, n, idx); by != no_node) return {idx, by};
   }
   return {};
@@ -132,6 +134,32 @@ node_id by_digits(const context& c, stage& s, node_id n, const divided_index& d)
   return make(g, op::select, divides, over_digits(g, n, d, high), undivided);
 }
 
+// Is there an equality left that no loop is solved of, and that many iterations would ask? A scatter asks none.
+bool asks_many(const context& c, node_id e) {
+  graph& g = c.g;
+  const auto is_asked = [&](node_id n) {
+    flat<node_id> list;
+    deltas::conjuncts(g, g.arg(n, 1), list);
+    const index_set bound = set_of(g, bound_indices(g, n));
+    return std::ranges::any_of(list, [&](node_id each) {
+      return g.kind(each) == op::equal && c.known.trips(g.free[each].common(bound)) > tuning::digits::most_asked;
+    });
+  };
+  return std::ranges::any_of(reductions_in(g, e), is_asked);
+}
+
+// Digits of digits, too: i / 8 % 2 is one of i / 8.
+node_id with_digits(const context& c, stage& s, node_id n) {
+  const divided_index d = digits_in(c.g, n);
+  if (d.idx == no_node || solved(c.g, n) != n) return n;
+  const node_id sum = by_digits(c, s, n, d);
+  if (sum == n) return n;
+  for (const node_id r : reductions_in(c.g, sum))
+    if (monoid_of(c.g, r) == monoid::sum)
+      if (const node_id more = with_digits(c, s, r); more != r) return with(c.g, sum, r, more);
+  return sum;
+}
+
 }  // namespace
 
 bool take_digits(const context& c, stage& s) {
@@ -140,10 +168,8 @@ bool take_digits(const context& c, stage& s) {
   for (const node_id n : reductions_in(g, s.body)) {
     if (monoid_of(g, n) != monoid::sum || is_folded_in_order(g, n)) continue;
     if (holds(g, g.arg(n, 0), op::reduce)) continue;  // which a scatter stores: once for each of its updates
-    const divided_index d = digits_in(g, n);
-    if (d.idx == no_node || solved(g, n) != n) continue;
-    const node_id sum = by_digits(c, s, n, d);
-    if (sum == n) continue;
+    const node_id sum = with_digits(c, s, n);
+    if (sum == n || asks_many(c, sum)) continue;
     replace_in(g, s, n, sum);
     return true;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <sheaf/jit/plan/algorithms/stencil/stencil.hpp>
 #include <sheaf/jit/plan/collapsed_rows.hpp>
 #include <sheaf/jit/plan/cuts.hpp>
 #include <sheaf/jit/plan/partial_results.hpp>
@@ -27,7 +28,8 @@ struct found {
 // The first reduction that a nest of `loops` would compute too often. `bound`: loops inside the stage's own.
 class placement {
  public:
-  placement(const graph& g, const facts& known, const stage& s) : g_(g), known_(known), s_(s) {}
+  placement(const graph& g, const facts& known, const stage& s, bool of_reductions = false)
+      : g_(g), known_(known), s_(s), of_reductions_(of_reductions) {}
 
   found operator()() {
     walk(s_.body, s_.loops);
@@ -40,7 +42,7 @@ class placement {
     if (g_.kind(n) == op::reduce) return reduction(n, loops);
     // The range of a bound index is walked where it is bound; that of a loop of the stage stays as it is.
     if (g_.kind(n) == op::extent || g_.kind(n) == op::define || g_.kind(n) == op::index) return;
-    if (repeats_much(n, loops)) return;
+    if (!of_reductions_ && repeats_much(n, loops)) return;
     for (int k = g_.kind(n) == op::load ? 1 : 0; k < g_[n].count; ++k) walk(g_.arg(n, k), loops);
   }
 
@@ -91,6 +93,7 @@ class placement {
   const graph& g_;
   const facts& known_;
   const stage& s_;
+  const bool of_reductions_;  // not of slow functions
   std::unordered_set<node_id> seen_;
   found result_;
 };
@@ -115,6 +118,10 @@ bool take_from_scatter(const context& c, stage& s) {
   all |= set_of(g, bound_indices(g, s.body));
   for (const node_id n : reductions_in(g, s.body)) {
     if (n == s.body || !has_closed_ranges(g, n)) continue;
+    // Of a slice and a row in it: most pairs are of no slice.
+    const bool pairs = s.how == way::range_scatter && g.free[n].has(g.ordinal(s.owned)) &&
+                       g.free[n].meets(set_of(g, bound_indices(g, s.body)));
+    if (pairs) continue;
     const auto& shorts = s.slices.shorts;  // these stay where they are
     if (std::ranges::find(shorts, g.arg(n, 2)) != shorts.end()) continue;
     if (!g.free[n].empty() && known.trips(all) <= repeats_allowed * known.trips(g.free[n])) continue;
@@ -174,11 +181,27 @@ bool take_split(const context& of_call, stage& s) {
   return false;
 }
 
+namespace {
+
+// Windows along the last index are written out, and its lanes are within all others (rule `unrolled stencil`): does the
+// nest compute one too often then?
+found misplaced_in_stencil(const context& c, const stage& s) {
+  if (s.loops == s.indices) return {};
+  stage nest = s;
+  nest.loops = s.indices;
+  const found f = placement(c.g, c.known, nest, true)();
+  const bool in_lanes = f.node != no_node && c.g.free[f.node].has(c.g.ordinal(s.indices.back()));
+  return in_lanes && take_stencil(c, nest) ? f : found();
+}
+
+}  // namespace
+
 bool take_misplaced(const context& c, stage& s) {
   const auto& [g, known, before] = c;
   if (s.how == way::scatter || s.how == way::range_scatter) return take_from_scatter(c, s);
   if (s.how != way::map) return false;
-  const found f = placement(g, known, s)();
+  found f = placement(g, known, s)();
+  if (f.node == no_node) f = misplaced_in_stencil(c, s);
   if (f.node == no_node) return false;
   store_by_itself(c, s, f.node, f.reason);
   return true;

@@ -109,10 +109,26 @@ node_id with_slices_walked(graph& g, node_id e) {
   return e;
 }
 
+// A sum under a condition of its results as a choice of the sum or 0.
+node_id as_choice(graph& g, node_id e) {
+  if (g.kind(e) != op::reduce || g[e].attribute != static_cast<std::int64_t>(monoid::sum)) return e;
+  const std::vector<node_id> bound = bound_indices(g, e);
+  flat<node_id> all;
+  deltas::conjuncts(g, g.arg(e, 1), all);
+  node_id asked = truth(g, true), rest = truth(g, true);
+  for (const node_id c : all) {
+    node_id& part = g.free[c].meets(set_of(g, bound)) ? rest : asked;
+    part = conjunction(g, part, c);
+  }
+  if (is_true(g, asked)) return e;
+  const node_id sum = intern_reduce(g, monoid::sum, g.type(e), g.arg(e, 0), rest, bound);
+  return make(g, op::select, asked, sum, identity_of(g, monoid::sum, g.type(e)));
+}
+
 }  // namespace
 
-bool is_of_slices(const graph& g, node_id define) {
-  const node_id body = g.arg(define, 0);
+bool is_of_slices(graph& g, node_id define) {
+  const node_id body = as_choice(g, g.arg(define, 0));
   if (g.kind(body) != op::select || !is_number(g, g.arg(body, 2), 0)) return false;
   flat<node_id> asked;
   deltas::conjuncts(g, g.arg(body, 0), asked);
@@ -141,7 +157,7 @@ node_id with_folds_stored(graph& g, std::vector<stage>& stages, node_id of) {
     }
     put.add(fold, result);
   }
-  return put(g.arg(of, 0));
+  return put(as_choice(g, g.arg(of, 0)));
 }
 
 void walk_slices(graph& g, stage& s) {

@@ -7,7 +7,7 @@
 namespace sheaf::inline v0_1::plan {
 
 // Is it 0 but in a slice of one of its indices, of which data names both ends?
-bool is_of_slices(const graph& g, node_id define);
+bool is_of_slices(graph& g, node_id define);
 
 // Its value with what each slice folds of itself as a stage.
 node_id with_folds_stored(graph& g, std::vector<stage>& stages, node_id of);

@@ -7,6 +7,7 @@
 
 #include <sheaf/jit/plan/compared.hpp>
 #include <sheaf/jit/plan/cost.hpp>
+#include <sheaf/jit/plan/definition_reads.hpp>
 #include <sheaf/jit/plan/folded_again.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/same_but_for_names.hpp>
@@ -70,33 +71,6 @@ class last_definition {
   std::unordered_map<node_id, bool> transposed_;
 };
 
-// At a place that data names a reduction would be computed for each read.
-bool read_by_data(const graph& g, const std::vector<node_id>& uses) {
-  for (const node_id n : uses)
-    for (int k = 1; k < g[n].count; ++k)
-      if (holds(g, g.arg(n, k), op::load)) return true;
-  return false;
-}
-
-// In a window, or at places of any two indices: each value is read for several.
-bool read_by_windows(const graph& g, const std::vector<node_id>& uses) {
-  for (const node_id n : uses)
-    for (int k = 1; k < g[n].count; ++k)
-      if (indices_of(g, g.free[g.arg(n, k)]).size() > 1) return true;
-  return false;
-}
-
-// At a digit of an index, more often than there are values.
-bool read_at_digits(const graph& g, const facts& known, node_id define, const std::vector<node_id>& uses) {
-  const amount values = known.trips(set_of(g, arguments(g, define, 1)));
-  return std::ranges::any_of(uses, [&](node_id n) {
-    bool digit = false;
-    for (int k = 1; k < g[n].count; ++k)
-      digit = digit || holds(g, g.arg(n, k), op::quotient) || holds(g, g.arg(n, k), op::remainder);
-    return digit && known.trips(g.free[n]) >= 2 * values;
-  });
-}
-
 // Does it fold ranges that data names?
 bool folds_ranges(const graph& g, node_id define) {
   const std::vector<node_id> all = reductions_in(g, g.arg(define, 0));
@@ -149,6 +123,15 @@ bool stored_for_columns(const graph& g, const std::vector<stage>& stages, node_i
   return readers > 1 && stores;
 }
 
+void inline_at(graph& g, std::vector<stage>& stages, const std::vector<node_id>& uses) {
+  replacement put(g, {}, true);
+  for (const node_id n : uses) {
+    std::vector<node_id> subscripts = arguments(g, n, 1);
+    put.add(n, inlined(g, g.arg(n, 0), subscripts.data()));
+  }
+  for (stage& s : stages) s.body = put(s.body);
+}
+
 // Is it computed where it is read, but for what its slices fold of themselves?
 bool inlined_of_slices(graph& g, std::vector<stage>& stages, node_id define, const std::vector<node_id>& uses) {
   if (!holds(g, g.arg(define, 0), op::reduce) || !is_of_slices(g, define)) return false;
@@ -188,13 +171,18 @@ std::vector<stage> stages_of(graph& g, const facts& known) {
       stages.push_back(stage_of(g, d));
       stages.back().reasons.push_back(std::move(reason));
     };
-    const bool folds = holds(g, g.arg(d, 0), op::reduce), by_data = read_by_data(g, uses);
-    const bool by_windows = read_by_windows(g, uses), at_digits = read_at_digits(g, known, d, uses);
-    if (folds && (uses.size() > 1 || by_data || by_windows || at_digits)) {
+    const bool folds = holds(g, g.arg(d, 0), op::reduce), in_slices = folds && read_in_slices(g, uses);
+    const bool by_data = !in_slices && read_by_data(g, uses);
+    const bool by_windows = read_by_windows(g, known, d, uses), at_digits = read_at_digits(g, known, d, uses);
+    if (folds && !in_slices && (uses.size() > 1 || by_data || by_windows || at_digits)) {
       store(by_data      ? "a reduction read where data says"
             : by_windows ? "a reduction read by windows"
             : at_digits  ? "a reduction read at digits of an index"
                          : "a reduction read at " + std::to_string(uses.size()) + " different places");
+      continue;
+    }
+    if (in_slices) {
+      inline_at(g, stages, uses);
       continue;
     }
     if (uses.size() == 1 && folds && stored_for_columns(g, stages, uses.front())) {
@@ -218,12 +206,7 @@ std::vector<stage> stages_of(graph& g, const facts& known) {
       store("elements of several tensors, read by data more often than there are values");
       continue;
     }
-    replacement put(g, {}, true);
-    for (const node_id n : uses) {
-      std::vector<node_id> subscripts = arguments(g, n, 1);
-      put.add(n, inlined(g, d, subscripts.data()));
-    }
-    for (stage& s : stages) s.body = put(s.body);
+    inline_at(g, stages, uses);
   }
   store_compared(g, known, stages);
   order_stages(g, stages);

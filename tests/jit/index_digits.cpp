@@ -145,5 +145,25 @@ TEST(index_digits, of_sampled_images) {
   EXPECT_FALSE(has(test.plan_text(), "range scatter")) << test.plan_text();
 }
 
+// The bit of an index, as where a gate of two states meets a register of many: a digit of a digit.
+TEST(index_digits, of_digits) {
+  constexpr auto bit = quotient(i, 4_c) % 2_c;
+  constexpr auto z = define<"z">(i.in(0_c, quotient(extent(row, dim<0>), 8_c) * 8_c)) =
+      row(i - bit * 4_c) * cast<double>(bit + 1_c) + row(i - bit * 4_c + 4_c);
+  constexpr auto loss = define<"loss">() = sum(i, z(i) * z(i));
+  for (const std::int64_t n : {0, 1, 7, 8, 9, 64, 500}) {
+    const std::string plan = right({{"row", {n}}}, grad(loss, row));
+    if (n == 500) expect_solved(plan);
+  }
+}
+
+// Of no digits: what many iterations would ask stays a scatter.
+TEST(index_digits, of_what_is_left_a_scatter) {
+  constexpr auto all = i.in(0_c, extent(row, dim<0>));
+  constexpr auto z = define<"z">(all) = row(i - quotient(i, 6_c) % 3_c);
+  constexpr auto loss = define<"loss">() = sum(all, z(i) * z(i));
+  for (const std::int64_t n : {1, 7, 18, 500}) right({{"row", {n}}}, grad(loss, row));
+}
+
 }  // namespace
 }  // namespace sheaf::test

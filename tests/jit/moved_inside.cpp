@@ -211,5 +211,22 @@ TEST(moved_inside, ranges_with_extrema) {
   for (const std::int64_t n : {0, 1, 2, 3, 9, 40}) right({{"row", {n}}}, y, grad(loss, row));
 }
 
+// Data says whether there is a term, as the sign of a velocity does, or the index itself, as within the edges.
+TEST(moved_inside, terms_under_conditions) {
+  constexpr auto n = extent(row, dim<0>);
+  constexpr auto wind = tensor<"wind", double, 1>;
+  constexpr auto upwind = define<"upwind">(i.in(0_c, n)) =
+      select(wind(i) > 0_c, row(i) - row.wrapped(i - 1_c), row.wrapped(i + 1_c) - row(i));
+  constexpr auto inner = define<"inner">(i.in(0_c, n)) =
+      select(i > 0_c && i < n - 1_c && i % 2_c == 0_c, row.clamped(i - 1_c) + row.clamped(i + 1_c), row(i));
+  constexpr auto blown = define<"blown">() = sum(i, upwind(i) * upwind(i) * wind(i));
+  constexpr auto smooth = define<"smooth">() = sum(i.in(0_c, n), inner(i) * inner(i));
+  for (const std::int64_t size : {1, 2, 3, 9, 40, 400}) {
+    const std::string first = right({{"row", {size}}, {"wind", {size}}}, grad(blown, row));
+    const std::string second = right({{"row", {size}}}, grad(smooth, row));
+    if (size == 400) expect_solved(first), expect_solved(second);
+  }
+}
+
 }  // namespace
 }  // namespace sheaf::test

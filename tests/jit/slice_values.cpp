@@ -79,5 +79,32 @@ TEST(slice_values, not_of_slices) {
   t.expect_right(1e-5);
 }
 
+// Scores that are products of a row and an element of its slice: of all pairs those of slices alone are computed.
+TEST(slice_values, scores_that_are_products) {
+  constexpr auto k = axis<"k">;
+  constexpr auto score = define<"score">(rows, e) = tanh(sum(k, h(e, k) * w(n, k)));
+  constexpr auto y = define<"y">(rows, f) = sum(slice, score(n, e) * h(e, f));
+  constexpr auto loss = define<"loss">() = sum(over(rows, f), y(n, f) * y(n, f));
+  trial t = trial_of(y, grad(loss, h), grad(loss, w));
+  t.with("off", {8}, {0, 3, 3, 40, 41, 75, 90, 90}).random("h", {90, 5}).random("w", {7, 5});
+  EXPECT_FALSE(has(t.plan_text(), "(n, e) -> workspace")) << t.plan_text();
+  EXPECT_FALSE(has(t.plan_text(), "(e, n) -> workspace")) << t.plan_text();
+  t.expect_right(1e-5);
+}
+
+// Many places of slices by offsets: each row is in the slice of one place, so that no tile asks rows and places.
+TEST(slice_values, rows_of_many_slices) {
+  constexpr auto k = axis<"k">;
+  constexpr auto score = tanh(sum(k, h(e, k) * w(n, k)));
+  constexpr auto y = define<"y">(e.in(0_c, extent(h, dim<0>)), f) =
+      sum(rows.where(off(n) <= e && e < off(n + 1_c)), score * w(n, f));
+  trial t = trial_of(y);
+  std::vector<double> ends;
+  for (int b = 0; b <= 300; ++b) ends.push_back(b * 3 + b % 3);
+  t.with("off", {301}, ends).random("h", {905, 16}).random("w", {300, 16});
+  EXPECT_TRUE(has(t.plan_text(), "range scatter")) << t.plan_text();
+  t.expect_right(1e-5);
+}
+
 }  // namespace
 }  // namespace sheaf::test

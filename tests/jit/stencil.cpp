@@ -240,5 +240,26 @@ TEST(stencil, not_where_others_gather) {
   test.expect_right(1e-5);
 }
 
+// A gate of an image's places, which all channels share: its window and that of its gradient are folded once for all.
+TEST(stencil, not_within_loops_that_it_does_not_depend_on) {
+  constexpr auto c = axis<"c">;
+  constexpr auto i = axis<"i">;
+  constexpr auto j = axis<"j">;
+  constexpr auto u = axis<"u">;
+  constexpr auto v = axis<"v">;
+  constexpr auto x = tensor<"x", float, 3>;
+  constexpr auto w = tensor<"w", float, 2>;
+  constexpr auto across = mean(c, x(c, i, j));
+  constexpr auto flat = define<"flat">(i, j) = across;
+  constexpr auto gate = define<"gate">(i.in(0_c, extent(x, dim<1>)), j.in(0_c, extent(x, dim<2>))) =
+      sigmoid(sum(over(u, v), w(u, v) * flat.padded(0_c)(i + u - 1_c, j + v - 1_c)));
+  constexpr auto loss = define<"loss">() = sum(over(c, i, j), x(c, i, j) * x(c, i, j) * gate(i, j));
+  trial test = trial_of(grad(loss, x), grad(loss, w));
+  test.random("x", {20, 19, 40}).random("w", {3, 3});
+  EXPECT_TRUE(has(test.plan_text(), "asked for at several places by what reads it")) << test.plan_text();
+  EXPECT_TRUE(has(test.plan_text(), "its place in the nest runs 15200 times, it has 760 values")) << test.plan_text();
+  test.expect_right(1e-5);
+}
+
 }  // namespace
 }  // namespace sheaf::test

@@ -158,8 +158,28 @@ std::optional<row_range> range_of_rows(graph& g, node_id condition, node_id walk
   return row_range{.where = chosen ? where : no_node};
 }
 
+// Does each place walk a slice of rows that ends where the next one begins? A row has one place then, which a scatter
+// finds for all rows of the slice at once.
+static bool has_slices_of_places(graph& g, node_id reduce) {
+  flat<node_id> list;
+  deltas::conjuncts(g, g.arg(reduce, 1), list);
+  const node_id walk = g.arg(reduce, 2);
+  const auto is_offset = [&](node_id e, int next) {
+    return g.kind(e) == op::load && g[e].count == 2 && g.arg(e, 1) == plus(g, walk, next);
+  };
+  for (const node_id c : list)
+    for (const node_id d : list) {
+      if (g.kind(c) != op::less_equal || g.kind(d) != op::less || g.arg(c, 1) != g.arg(d, 0)) continue;
+      const node_id low = g.arg(c, 0), high = g.arg(d, 1);
+      const bool offsets = is_offset(low, 0) && is_offset(high, 1) && g.arg(low, 0) == g.arg(high, 0);
+      if (offsets && g.kind(g.arg(c, 1)) == op::index) return true;
+    }
+  return false;
+}
+
 bool walks_ranges_of_pairs(graph& g, const facts& known, node_id reduce) {
   if (!may_have_tiles(known.call()) || !joins_tiles(g, reduce) || !has_closed_ranges(g, reduce)) return false;
+  if (has_slices_of_places(g, reduce)) return false;
   node_id all = over_closed_range(g, reduce);
   if (all == no_node) return false;
   all = with_outer_condition(g, all, true);

@@ -17,12 +17,20 @@ class moved_inside {
 
   // n itself where it is not such a sum. `as_one`: what stays one sum alone.
   node_id operator()(bool as_one = false) {
-    if (monoid_of(g_, n_) != monoid::sum || holds(g_, g_.arg(n_, 1), op::load)) return n_;
+    if (monoid_of(g_, n_) != monoid::sum) return n_;
+    if (holds(g_, g_.arg(n_, 1), op::load)) {
+      const node_id chosen = with_data_in_terms();
+      const node_id moved = chosen == n_ ? n_ : moved_inside(g_, chosen)(as_one);
+      return moved == chosen ? n_ : moved;
+    }
     std::vector<node_id> all{truth(g_, true)};
     bool any = false;
     flat<node_id> conjuncts;
     deltas::conjuncts(g_, g_.arg(n_, 1), conjuncts);
     std::vector<node_id> list(conjuncts.begin(), conjuncts.end());
+    // What other rules found out of a condition may have left it for `reduce` to solve.
+    any = g_[n_].attribute == static_cast<std::int64_t>(monoid::sum) &&
+          std::ranges::any_of(list, [&](node_id c) { return is_line(c); });
     while (joins_division(list)) any = true;
     for (const node_id c : list) {
       std::vector<node_id> parts = parts_of(c);
@@ -39,6 +47,23 @@ class moved_inside {
 
  private:
   using part = subscript_part;
+
+  // Data that says which terms there are, and not whose they are, as the sign of a velocity: terms are 0 without. n
+  // itself where data names a row.
+  node_id with_data_in_terms() {
+    flat<node_id> conjuncts;
+    deltas::conjuncts(g_, g_.arg(n_, 1), conjuncts);
+    node_id data = truth(g_, true), rest = truth(g_, true);
+    for (const node_id c : conjuncts) {
+      const bool of_data = holds(g_, c, op::load);
+      if (of_data && !g_.free[c].within(bound_)) return n_;
+      (of_data ? data : rest) = conjunction(g_, of_data ? data : rest, c);
+    }
+    std::vector<node_id> list = arguments(g_, n_, 0);
+    list[0] = make(g_, op::select, data, list[0], identity_of(g_, monoid::sum, g_.type(list[0])));
+    list[1] = rest;
+    return g_.intern(op::reduce, g_.type(n_), g_[n_].attribute, list.data(), static_cast<int>(list.size()));
+  }
 
   node_id sum_of(const std::vector<node_id>& conditions) {
     const element type = g_.type(n_);
@@ -115,6 +140,20 @@ class moved_inside {
           if (each != joined) each = put(each);
         return true;
       }
+    return false;
+  }
+
+  // Does it say what a bound index is, as one that moves with it by one?
+  bool is_line(node_id c) const {
+    if (g_.kind(c) != op::equal || g_.type(g_.arg(c, 0)) != element::i64) return false;
+    for (int k = 0; k < 2; ++k) {
+      const node_id e = g_.arg(c, k);
+      if (g_.free[g_.arg(c, 1 - k)].meets(bound_)) continue;
+      for (const node_id idx : indices_of(g_, g_.free[e].common(bound_))) {
+        const line l = split_affine(g_, e, idx);
+        if (l.affine && (l.slope == 1 || l.slope == -1) && !g_.free[l.rest].meets(bound_)) return true;
+      }
+    }
     return false;
   }
 

@@ -1,6 +1,7 @@
 #include <sheaf/jit/plan/algorithms/stencil/stencil.hpp>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -309,6 +310,7 @@ class materialised_search {
     if (runs_ && indices_of(g_, g_.free[everywhere]).size() > most) return false;
     index_set around = g_.free[n];
     around |= set_of(g_, s_.indices);
+    if (whole_rows_ && !moves_past(n)) return false;
     if (!has_closed_ranges(g_, everywhere) || known_.trips(g_.free[everywhere]) * 1.5 > known_.trips(around))
       return false;
     node = n;
@@ -316,8 +318,19 @@ class materialised_search {
     return true;
   }
 
+  // Do the ranges that n is read at move with indices that it does not depend on? Of those that it does it is a value
+  // of pairs, of which tiles are computed where they are folded.
+  bool moves_past(node_id n) const {
+    return std::ranges::all_of(whole, [&](const auto& narrow) {
+      if (!g_.free[n].has(g_.ordinal(narrow.first))) return true;
+      return std::ranges::all_of(std::array{g_.arg(narrow.first, 0), g_.arg(narrow.first, 1)}, [&](node_id end) {
+        return !g_.free[end].empty() && is_formula(g_, end) && !g_.free[end].meets(g_.free[everywhere]);
+      });
+    });
+  }
+
   // Is a range cut by an index, and by nothing but indices and extents? Rules for running results see it once it is
-  // stored. What sums whole rows is a value of pairs, of which tiles are computed where they are folded.
+  // stored.
   bool is_running(node_id idx) {
     const auto is_data = [&](node_id e) { return g_.kind(e) == op::load || g_.kind(e) == op::reduce; };
     const node_id low = g_.arg(idx, 0), high = g_.arg(idx, 1);
@@ -325,10 +338,10 @@ class materialised_search {
     return cut && !any_node(g_, low, is_data) && !any_node(g_, high, is_data);
   }
   // Reductions inside are over windows: each range lies between two numbers. Or they are running results, which are
-  // stored where they are of no more indices than what reads them.
+  // stored where they are of no more indices than what reads them, or over whole rows.
   bool is_of_windows(node_id n) {
     bool windows = true;
-    runs_ = false;
+    runs_ = whole_rows_ = false;
     for_each_node(g_, n, [&](node_id e) {
       if (g_.kind(e) != op::reduce) return;
       windows = windows && !is_own(monoid_of(g_, e));
@@ -336,8 +349,10 @@ class materialised_search {
         const closed_range r = hull_of(g_, idx);
         const bool closed = r.low != no_node && r.high != no_node;
         const bool between_numbers = closed && is_constant(g_, r.low) && is_constant(g_, r.high);
+        const bool whole = is_closed(g_, idx);
         runs_ = runs_ || !between_numbers;
-        windows = windows && (between_numbers || (closed && is_running(idx)));
+        whole_rows_ = whole_rows_ || (whole && !between_numbers);
+        windows = windows && (between_numbers || whole || (closed && is_running(idx)));
       }
     });
     return windows;
@@ -346,7 +361,7 @@ class materialised_search {
   graph& g_;
   const facts& known_;
   const stage& s_;
-  bool runs_ = false;  // running results are within
+  bool runs_ = false, whole_rows_ = false;  // running results, folds of rows are within
   std::set<std::pair<node_id, std::map<node_id, node_id>>> seen_;
 };
 
