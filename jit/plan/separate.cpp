@@ -184,10 +184,6 @@ bool is_plain_product(graph& g, node_id n) {
          });
 }
 
-bool has_sliding(graph& g, node_id e) {
-  return any_node(g, e, [&](node_id n) { return g.kind(n) == op::reduce && sliding_of(g, n).over != no_node; });
-}
-
 }  // namespace
 
 node_id take_contracted(const context& c, node_id n, const stage& s) {
@@ -227,14 +223,13 @@ node_id separated(graph& g, node_id n) {
     const bool data = holds(g, g.arg(idx, 0), op::load) || holds(g, g.arg(idx, 1), op::load);
     worth = worth || (!range.empty() && !data);
   }
-  // Gradients add what meets the range in different ways under one sum. A difference is not taken apart for nothing:
-  // that of sums has lost what cancels in its terms.
+  // Gradients add what meets the range in different ways under one sum. Terms that slide together, or are
+  // all alike, stay together: a difference of sums has lost what cancels in its terms.
   const node_id body = g.arg(n, 0);
   const bool terms = g.kind(body) == op::add || g.kind(body) == op::sub;
   if (worth && terms && monoid_of(g, n) == monoid::sum) {
-    const node_id first = separated(g, sum_like(g, n, g.arg(body, 0)));
-    const node_id second = separated(g, sum_like(g, n, g.arg(body, 1)));
-    if (has_sliding(g, first) || has_sliding(g, second)) return make(g, g.kind(body), first, second);
+    if (!g.free[body].meets(set_of(g, bound_indices(g, n))) || sliding_of(g, n).over != no_node) return n;
+    return make(g, g.kind(body), sum_like(g, n, g.arg(body, 0)), sum_like(g, n, g.arg(body, 1)));
   }
   return worth ? separation(g, n)(g.arg(n, 0), g.arg(n, 1)) : n;
 }

@@ -100,6 +100,16 @@ TEST(products, rows_that_a_condition_guards) {
   t.random("x", {39, 64}).random("w", {64, 80}).random("v", {100, 64}).random("r", {100, 80}).with("ids", {100}, rows);
   t.expect_right(1e-5);
 }
+// Within the sum over j of each diagonal element, j is not the column of the results around it.
+TEST(products, sums_over_an_index_of_the_result) {
+  constexpr auto d = define<"d">(j, i) = minimum(x.padded(0_c)(3_c * j, j), x(i, i));
+  constexpr auto loss = define<"loss">() = sum(over(j, i), d(j, i));
+  for (const std::int64_t count : {1, 5, 40}) {
+    trial t = trial_of(grad(loss, x));
+    t.random("x", {count, count});
+    t.expect_right(1e-5);
+  }
+}
 
 }  // namespace
 }  // namespace sheaf::test

@@ -307,6 +307,26 @@ TEST(ragged, values_stay_in_their_slices) {
       for (std::int64_t s = 0; s < 23; ++s) EXPECT_TRUE(std::abs(y.real(5 * s + 1)) <= 1.0) << "slice " << s;
     }
 }
+// Windows that begin, or end, where data says and end, or begin, at their own place: each row has the windows that meet
+// it, and rows of one number have block trees of their own.
+TEST(ragged, windows_that_data_begins) {
+  constexpr auto back = tensor<"back", std::int64_t, 1>;
+  constexpr auto rolling = t.in(maximum(m - back(m), 0_c), m + 1_c);
+  constexpr auto since = t.in(m, minimum(m + back(m), extent(v, dim<0>)));
+  constexpr auto total = define<"total">(m) = sum(rolling, v(t)) + mean<empty::zero>(since, v(t));
+  constexpr auto top = define<"top">(m) = max(rolling, v(t)) * logsumexp(rolling, v(t));
+  constexpr auto rows = define<"rows">(m, f) = sum(rolling, x(t, f));
+  for (const std::int64_t count : {1, 2, 37, 300})
+    for (const bool force_for_tests : {false, true}) {
+      trial one = trial_of(total, top, rows, vjp(total, v), vjp(top, v), vjp(rows, x));
+      one.force_for_tests = force_for_tests;
+      one.random("v", {count}).random("x", {count, 5}).below("back", {count}, 9);
+      one.random("cotangent_total", {count}).random("cotangent_top", {count}).random("cotangent_rows", {count, 5});
+      one.expect_right(1e-5);
+      const bool scatters = one.plan_text().find("range scatter") != std::string::npos;
+      EXPECT_TRUE(scatters || count < 300 || force_for_tests) << one.plan_text();
+    }
+}
 TEST(ragged, reasons_are_said) {
   constexpr auto pooled = define<"pooled">(m, f) = mean(rows_of, x(t, f));
   trial one = trial_of(pooled, vjp(pooled, x));

@@ -9,6 +9,7 @@
 #include <sheaf/jit/plan/algorithms/sort/sort.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/vouched.hpp>
+#include <sheaf/jit/plan/zero_terms.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -24,12 +25,18 @@ std::int64_t short_slice_rows(const facts& known) { return known.call().force_fo
 
 struct bound_by_data {
   node_id index = no_node, low = no_node, high = no_node, rest = no_node;
+  std::vector<node_id> said_by_terms = {};  // and by the range now
 };
 
-// The first bound index whose condition gives it a range, with what remains of the condition.
+// The first bound index whose condition gives it a range, with what remains of the condition. So does one of data that
+// each term of a sum has for itself.
 bound_by_data bound_in(graph& g, node_id n) {
   flat<node_id> list;
   deltas::conjuncts(g, g.arg(n, 1), list);
+  const int said = list.size();
+  if (monoid_of(g, n) == monoid::sum && is_floating(g.type(n)))
+    for (const node_id c : needed_by(g, g.arg(n, 0)))
+      if (holds(g, c, op::load)) list.push(c);
   const auto bound = bound_indices(g, n);
   for (const node_id t : bound) {
     bound_by_data r{t, g.arg(t, 0), g.arg(t, 1), truth(g, true)};
@@ -38,17 +45,20 @@ bound_by_data bound_in(graph& g, node_id n) {
     for (std::size_t k = 0; k < bound.size(); ++k)
       for (const node_id other : bound)
         if (g.free[other].meets(later)) later.insert(g.ordinal(other));
-    for (const node_id c : list) {
+    for (int place = 0; place < list.size(); ++place) {
+      const node_id c = list[place];
       const bool compares = g.kind(c) == op::less_equal || g.kind(c) == op::less;
       const node_id a = compares ? g.arg(c, 0) : no_node, b = compares ? g.arg(c, 1) : no_node;
       const auto bounds = [&](node_id e) {
         return g.type(e) == element::i64 && !g.free[e].meets(later) && is_safe(g, e);
       };
-      if (compares && a == t && bounds(b)) {
+      const bool high = compares && a == t && bounds(b), low = compares && b == t && bounds(a);
+      if (place >= said && (high || low)) r.said_by_terms.push_back(c);
+      if (high) {
         r.high = stricter(g, op::minimum, r.high, g.kind(c) == op::less ? b : plus(g, b, 1));
-      } else if (compares && b == t && bounds(a)) {
+      } else if (low) {
         r.low = stricter(g, op::maximum, r.low, g.kind(c) == op::less_equal ? a : plus(g, a, 1));
-      } else {
+      } else if (place < said) {
         r.rest = conjunction(g, r.rest, c);
       }
     }
@@ -74,11 +84,12 @@ node_id narrowed_once(graph& g, node_id n, node_id root) {
   if (keeps_several(g, n)) return no_node;
   const bound_by_data r = bound_in(g, n);
   if (r.index == no_node) return no_node;
-  replacement put(g, proofs::kept);
+  replacement holds(g, proofs::kept), put(g, proofs::kept);
+  for (const node_id c : r.said_by_terms) holds.add(c, truth(g, true));
   put.add(r.index, unused_index(g, r.index, r.low, r.high, indices_around(g, n, root)));
   std::vector<node_id> indices;
   for (const node_id idx : bound_indices(g, n)) indices.push_back(put(idx));
-  return intern_reduce(g, monoid_of(g, n), g.type(n), put(g.arg(n, 0)), put(r.rest), indices);
+  return intern_reduce(g, monoid_of(g, n), g.type(n), put(holds(g.arg(n, 0))), put(r.rest), indices);
 }
 
 std::vector<node_id> reductions_within(const graph& g, node_id root) {

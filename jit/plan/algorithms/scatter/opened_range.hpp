@@ -40,7 +40,7 @@ class opened_range {
     arms(g_, high, op::minimum, ends);
     for (const node_id end : ends)
       if (end != most) condition = conjunction(g_, condition, make(g_, op::less, whole, end));
-    replacement put(g_);
+    replacement put(g_, walks_all(low, high, least, most) ? proofs::kept : proofs::known);
     put.add(t, whole);
     std::vector<node_id> indices;
     for (const node_id idx : bound) indices.push_back(idx == t ? whole : idx);
@@ -59,6 +59,13 @@ class opened_range {
       return compares && g_.type(g_.arg(c, 0)) == element::i64 && uses(g_, c, j_) && g_.free[c].meets(bound) &&
              holds(g_, c, op::load);
     });
+  }
+  // Is each place of the whole range one of t for some j, if there is any? What is proven of t holds for it then.
+  bool walks_all(node_id low, node_id high, node_id least, node_id most) const {
+    const node_id first = g_.arg(j_, 0), end = g_.arg(j_, 1);
+    const bool up = low == j_ && high == most && known_less_equal(g_, most, end);
+    const bool down = low == least && (high == j_ || high == plus(g_, j_, 1)) && known_less_equal(g_, first, least);
+    return up || down;
   }
   bool has_few_places(node_id low, node_id high) const {
     const node_id length = difference(g_, high, low);
