@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/walks.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -42,7 +43,39 @@ bool read_at_digits(const graph& g, const facts& known, node_id define, const st
   });
 }
 
-bool read_in_slices(const graph& g, const std::vector<node_id>& uses) {
+namespace {
+
+// Does a loop around the read go over more than its subscripts? Then its value would be computed again in each round.
+bool is_read_again(const graph& g, const std::vector<stage>& stages, node_id use, const index_set& at) {
+  return std::ranges::any_of(stages, [&](const stage& s) {
+    const std::vector<node_id> all = reductions_in(g, s.body);
+    return std::ranges::any_of(all, [&](node_id n) {
+      return !set_of(g, bound_indices(g, n)).within(at) && any_node(g, n, [&](node_id e) { return e == use; });
+    });
+  });
+}
+
+// Are its places those of a tensor that it reads at the index alone? Then that one's check says what its own would.
+bool has_places_of_tensor(graph& g, node_id define, node_id idx) {
+  if (!is_number(g, g.arg(idx, 0), 0)) return false;
+  return any_node(g, g.arg(define, 0), [&](node_id n) {
+    if (g.kind(n) != op::load) return false;
+    for (int d = 0; d + 1 < g[n].count; ++d)
+      if (g.arg(n, 1 + d) == idx && known_equal(g, extent(g, g.arg(n, 0), d), g.arg(idx, 1))) return true;
+    return false;
+  });
+}
+
+// Terms that are slow are summed once for all that a slice's results have of them.
+bool folds_functions(const graph& g, node_id define) {
+  return std::ranges::any_of(reductions_in(g, g.arg(define, 0)), [&](node_id n) {
+    return any_node(g, g.arg(n, 0), [&](node_id e) { return is_function(g, e); });
+  });
+}
+
+}  // namespace
+
+bool read_in_slices(graph& g, const std::vector<stage>& stages, node_id define, const std::vector<node_id>& uses) {
   bool any = false;
   for (const node_id n : uses) {
     const std::vector<node_id> at = arguments(g, n, 1);
@@ -51,13 +84,15 @@ bool read_in_slices(const graph& g, const std::vector<node_id>& uses) {
       const auto decides = [&](node_id e) { return e != idx && g.free[end].has(g.ordinal(e)); };
       return holds(g, end, op::load) && std::ranges::any_of(at, decides);
     };
-    for (const node_id idx : at) {
+    for (std::size_t k = 0; k < at.size(); ++k) {
+      const node_id idx = at[k];
       const bool low = is_end(g.arg(idx, 0), idx), high = is_end(g.arg(idx, 1), idx);
-      if (low != high) return false;
+      if (low != high || (low && !has_places_of_tensor(g, define, g.arg(define, 1 + static_cast<int>(k))))) return false;
       any = any || low;
     }
+    if (is_read_again(g, stages, n, set_of(g, at))) return false;
   }
-  return any;
+  return any && !folds_functions(g, define);
 }
 
 }  // namespace sheaf::inline v0_1::plan

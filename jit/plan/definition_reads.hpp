@@ -18,7 +18,8 @@ bool read_by_windows(const graph& g, const facts& known, node_id define, const s
 bool read_at_digits(const graph& g, const facts& known, node_id define, const std::vector<node_id>& uses);
 
 // Only for pairs of a slice and a place in it: stored, it would have a value for each place and each slice, of which
-// those that are read are a small part.
-bool read_in_slices(const graph& g, const std::vector<node_id>& uses);
+// those that are read are a small part. Not where it would be computed more often than once for each of these, or where
+// only its own check would find that a place is outside.
+bool read_in_slices(graph& g, const std::vector<stage>& stages, node_id define, const std::vector<node_id>& uses);
 
 }  // namespace sheaf::inline v0_1::plan

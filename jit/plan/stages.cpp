@@ -171,18 +171,18 @@ std::vector<stage> stages_of(graph& g, const facts& known) {
       stages.push_back(stage_of(g, d));
       stages.back().reasons.push_back(std::move(reason));
     };
-    const bool folds = holds(g, g.arg(d, 0), op::reduce), in_slices = folds && read_in_slices(g, uses);
-    const bool by_data = !in_slices && read_by_data(g, uses);
+    const bool folds = holds(g, g.arg(d, 0), op::reduce);
+    if (folds && read_in_slices(g, stages, d, uses)) {
+      inline_at(g, stages, uses);
+      continue;
+    }
+    const bool by_data = read_by_data(g, uses);
     const bool by_windows = read_by_windows(g, known, d, uses), at_digits = read_at_digits(g, known, d, uses);
-    if (folds && !in_slices && (uses.size() > 1 || by_data || by_windows || at_digits)) {
+    if (folds && (uses.size() > 1 || by_data || by_windows || at_digits)) {
       store(by_data      ? "a reduction read where data says"
             : by_windows ? "a reduction read by windows"
             : at_digits  ? "a reduction read at digits of an index"
                          : "a reduction read at " + std::to_string(uses.size()) + " different places");
-      continue;
-    }
-    if (in_slices) {
-      inline_at(g, stages, uses);
       continue;
     }
     if (uses.size() == 1 && folds && stored_for_columns(g, stages, uses.front())) {

@@ -42,6 +42,14 @@ node_id rows_walked(graph& g, node_id e, node_id t, bool guarded) {
   return fine ? rows : no_node;
 }
 
+// Are terms what memory has side by side, and few operations? Then a register of them costs what one does.
+static bool are_read_in_order(const graph& g, node_id reduce, node_id t) {
+  return all_nodes(g, g.arg(reduce, 0), [&](node_id e) {
+    if (g.kind(e) == op::load && uses(g, e, t)) return g.arg(e, g[e].count - 1) == t && !data_names(g, e, g[e].count - 2);
+    return !is_elementwise(g.kind(e)) || row(g.kind(e)).cost == op_cost::few;
+  });
+}
+
 slices_form slices_in(graph& g, const facts& known, const stage& s) {
   slices_form found;
   for_each_node(g, s.body, [&](node_id n) {
@@ -72,7 +80,7 @@ slices_form slices_in(graph& g, const facts& known, const stage& s) {
                                            {height, least_rows},
                                            {height * known.trips(columns), least_elements}}));
     if (!count || (!enough && !known.call().force_for_tests)) return;
-    found = {n, t, rows, slice, columns.empty()};
+    found = {n, t, rows, slice, columns.empty() && are_read_in_order(g, n, t)};
   });
   return found;
 }
