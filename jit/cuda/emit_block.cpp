@@ -44,10 +44,10 @@ bool is_of_data(const function_emitter& f, ir::value v) {
          std::ranges::any_of(i.args, [&](ir::value x) { return is_of_data(f, x); });
 }
 
-// What is open of a loop, and where its counter of 32 bits ends, if it has one.
+// What is open of a loop, and where a part of it ends, if it goes in parts.
 struct opened_loop {
   int scopes = 1;
-  std::string end = {};
+  std::string end_of_part = {};
   void close(function_emitter& f) const {
     for (int n = 0; n < scopes; ++n) f.close();
   }
@@ -78,7 +78,7 @@ opened_loop open_loop(function_emitter& f, const ir::statement& s, int step, con
   const std::string end = in_parts ? cat(c, "_end") : cat("(int)(", high, ")");
   f.open(cat("for (int ", c, "_short = ", first, "; ", c, "_short < ", end, "; ", c, "_short += ", step, ")"));
   f.line(cat("const i64 ", c, " = ", in_parts ? cat(c, "_part + ") : "", c, "_short;"));
-  return {in_parts ? 2 : 1, end};
+  return in_parts ? opened_loop{2, end} : opened_loop{};
 }
 
 // What a lane loads one after the other, in each iteration of such a loop the next element: all at once, before it.
@@ -147,12 +147,14 @@ void begin_lanes(function_emitter& f, const ir::statement& s) {
   f.in_lanes = &s.body;
 }
 
-void emit_live_lanes(function_emitter& f, const ir::statement& s, const std::string& end_of_short) {
+void emit_live_lanes(function_emitter& f, const ir::statement& s, const std::string& end_of_part) {
   if (f.all_live) return;
-  if (end_of_short.empty())
+  if (end_of_part.empty())
     f.line(cat("const int rest = (int)smallest(", f.ref(s.high), " - c", s.loop, ", ", s.lanes, "ll);"));
+  else if (s.lanes < f.place.group)  // threads without a lane are dead
+    f.line(cat("const int rest = smallest(", end_of_part, " - c", s.loop, "_short, ", s.lanes, ");"));
   else
-    f.line(cat("const int rest = ", end_of_short, " - c", s.loop, "_short;"));
+    f.line(cat("const int rest = ", end_of_part, " - c", s.loop, "_short;"));
   f.line(cat("bool live[", f.held(s.lanes), "];"));
   f.each(s.lanes, cat(f.live(), " = ", f.lane(s.lanes), " < rest;"));
   if (f.held(s.lanes) == 1) f.line("const int in_row = live[0] ? t : 0;");
@@ -206,7 +208,7 @@ void emit_vector_loop(function_emitter& f, const ir::statement& s) {
   declare_pointers(f, pointers);
   const unrolling written = unrolling_of(f, s);
   const opened_loop opened = open_loop(f, s, s.lanes, cat("_Pragma(\"unroll ", written.times, "\")"));
-  emit_live_lanes(f, s, opened.end);
+  emit_live_lanes(f, s, opened.end_of_part);
   f.ahead = written.loads_ahead;
   emit_block(f, s.body);
   f.ahead = false;

@@ -1,5 +1,5 @@
-// Loops whose ranges data decides: their lanes count in 32 bits, in parts, and lengths of rows, which no row shares with
-// another, have lanes for the whole row.
+// Loops whose ranges data decides: their lanes count in 32 bits, in parts; lengths of rows, which no row shares with
+// another, have lanes for the whole row; and what sums over nothing come to.
 #include <gtest/gtest.h>
 
 #include <coverage/by_name.hpp>
@@ -23,6 +23,15 @@ constexpr auto first_ones = j.in(0_c, len(i));
 constexpr auto top = define<"top">(i) = logsumexp(first_ones, x(i, j));
 constexpr auto slice = j.in(cut(m, 0_c), cut(m, 1_c));
 
+std::string text_of(const std::vector<std::vector<std::int64_t>>& extents, const std::vector<std::int32_t>& words) {
+  plan::call_facts call;
+  std::vector<std::vector<std::int64_t>> slots = extents;
+  for (const auto& e : extents) call.inputs.push_back({plan::amounts(e), true});
+  call.gpu = true;
+  const auto planned = plan_program(unpack(words.data()), call, "program");
+  return cuda::emit(planned.code, {.texts = 1}, {}).texts[0];
+}
+
 TEST(data_ranges, lengths_of_rows) {
   std::vector<double> lengths;
   for (int n = 0; n < 40; ++n) lengths.push_back(n * n * 37 % 301);
@@ -40,14 +49,19 @@ TEST(data_ranges, empty_slices_far_away) {
   check_backends(value_of("s", define<"s">(m) = max(slice, exp(z(j)))), data);
 }
 
-std::string text_of(const std::vector<std::vector<std::int64_t>>& extents, const std::vector<std::int32_t>& words) {
-  plan::call_facts call;
-  std::vector<std::vector<std::int64_t>> slots = extents;
-  for (const auto& e : extents) call.inputs.push_back({plan::amounts(e), true});
-  call.gpu = true;
-  const auto planned = plan_program(unpack(words.data()), call, "program");
-  return cuda::emit(planned.code, {.texts = 1}, {}).texts[0];
+// Fewer lanes than the group has threads, which other loops of the kernel need: those without a lane take no part.
+TEST(data_ranges, fewer_lanes_than_threads) {
+  std::vector<double> ends;
+  for (int n = 0; n < 60; ++n) ends.push_back(n * 7), ends.push_back(n * 7 + n * n % 41);
+  const table data = {{"x", floats(1, {60, 300}, -1, 1)}, {"z", floats(2, {500}, -1, 1)},
+                      {"cut", integers({60, 2}, ends)}};
+  check_backends(value_of("y", define<"y">(m, i) = x(m, i) - sum(slice, z(j))), data);
+  const std::string text =
+      text_of({{60, 300}, {60, 2}, {500}}, words_of(define<"y">(m, i) = x(m, i) - sum(slice, z(j))));
+  EXPECT_NE(text.find("_short += 16)"), std::string::npos) << text;
+  EXPECT_NE(text.find("constexpr int T = 32"), std::string::npos) << text;
 }
+
 TEST(data_ranges, count_in_32_bits) {
   const std::string text = text_of({{4096}, {4096, 1024}}, words_of(top));
   EXPECT_NE(text.find("_part += 1073741824ll"), std::string::npos) << text;
