@@ -30,18 +30,55 @@ bool is_short(const function_emitter& f, const ir::statement& s) {
   return low && high && low->certain() >= -most && high->certain() <= most;
 }
 
-// The loop's head; its counter is a number of 64 bits whatever counts. step: lanes.
-void open_loop(function_emitter& f, const ir::statement& s, int step) {
+bool has_loops(const ir::block& body) {
+  return std::ranges::any_of(body, [](const ir::statement& s) {
+    return s.kind == ir::statement_kind::loop || has_loops(s.body);
+  });
+}
+
+// Does data decide it?
+bool is_of_data(const function_emitter& f, ir::value v) {
+  const ir::instruction& i = f.instruction(v);
+  if (i.code == ir::opcode::load) return true;
+  return i.code == ir::opcode::elementwise &&
+         std::ranges::any_of(i.args, [&](ir::value x) { return is_of_data(f, x); });
+}
+
+// What is open of a loop, and where a part of it ends, if it goes in parts.
+struct opened_loop {
+  int scopes = 1;
+  std::string end_of_part = {};
+  void close(function_emitter& f) const {
+    for (int n = 0; n < scopes; ++n) f.close();
+  }
+};
+
+// The loop's head; its counter is a number of 64 bits whatever counts. A range that data decides, such as a slice, may
+// be of any length: its lanes are walked in parts, which count in 32 bits, as a comparison of 64 takes three
+// instructions, and each lane of each iteration makes one. step: lanes.
+opened_loop open_loop(function_emitter& f, const ir::statement& s, int step, const std::string& pragma) {
   const std::string c = cat("c", s.loop), low = f.ref(s.low), high = f.ref(s.high);
+  const bool is_of_32 = is_short(f, s), is_data = is_of_data(f, s.low) || is_of_data(f, s.high);
+  const bool in_parts = is_data && !s.backward && !is_of_32 && step > 1 && !has_loops(s.body);
+  const std::string part = cat(tuning::emit::longest_short, "ll");
+  if (in_parts) {
+    f.open(cat("for (i64 ", c, "_part = ", low, "; ", c, "_part < ", high, "; ", c, "_part += ", part, ")"));
+    f.line(cat("const int ", c, "_end = (int)smallest(", high, " - ", c, "_part, ", part, ");"));
+  }
+  if (!pragma.empty()) f.line(pragma);
   if (s.backward && step > 1)
-    return f.open(cat("for (i64 ", c, " = ", high, " > ", low, " ? ", low, " + (((", high, " - ", low, " - 1) & -",
-                      step, "ll)) : ", low, " - 1; ", c, " >= ", low, "; ", c, " -= ", step, ")"));
-  if (s.backward) return f.open(cat("for (i64 ", c, " = ", high, " - 1; ", c, " >= ", low, "; --", c, ")"));
-  if (!is_short(f, s))
-    return f.open(cat("for (i64 ", c, " = ", low, "; ", c, " < ", high, "; ", c, " += ", step, ")"));
-  f.open(cat("for (int ", c, "_short = (int)(", low, "); ", c, "_short < (int)(", high, "); ", c, "_short += ", step,
-             ")"));
-  f.line(cat("const i64 ", c, " = ", c, "_short;"));
+    f.open(cat("for (i64 ", c, " = ", high, " > ", low, " ? ", low, " + (((", high, " - ", low, " - 1) & -", step,
+               "ll)) : ", low, " - 1; ", c, " >= ", low, "; ", c, " -= ", step, ")"));
+  else if (s.backward)
+    f.open(cat("for (i64 ", c, " = ", high, " - 1; ", c, " >= ", low, "; --", c, ")"));
+  else if (!in_parts && !is_of_32)
+    f.open(cat("for (i64 ", c, " = ", low, "; ", c, " < ", high, "; ", c, " += ", step, ")"));
+  if (s.backward || (!in_parts && !is_of_32)) return {};
+  const std::string first = in_parts ? "0" : cat("(int)(", low, ")");
+  const std::string end = in_parts ? cat(c, "_end") : cat("(int)(", high, ")");
+  f.open(cat("for (int ", c, "_short = ", first, "; ", c, "_short < ", end, "; ", c, "_short += ", step, ")"));
+  f.line(cat("const i64 ", c, " = ", in_parts ? cat(c, "_part + ") : "", c, "_short;"));
+  return in_parts ? opened_loop{2, end} : opened_loop{};
 }
 
 // What a lane loads one after the other, in each iteration of such a loop the next element: all at once, before it.
@@ -83,13 +120,13 @@ void emit_serial_loop(function_emitter& f, const ir::statement& s) {
   auto pointers = find_pointers(f, s);
   declare_pointers(f, pointers);
   const unrolling written = unrolling_of(f, s);
-  if (written.times > 0) f.line(cat("_Pragma(\"unroll ", written.times, "\")"));
-  open_loop(f, s, 1);
+  const opened_loop opened =
+      open_loop(f, s, 1, written.times > 0 ? cat("_Pragma(\"unroll ", written.times, "\")") : "");
   const bool around = std::exchange(f.ahead, f.ahead || written.loads_ahead);
   emit_block(f, s.body);
   f.ahead = around;
   move_pointers(f, pointers);
-  f.close();
+  opened.close(f);
 }
 
 }  // namespace
@@ -110,9 +147,14 @@ void begin_lanes(function_emitter& f, const ir::statement& s) {
   f.in_lanes = &s.body;
 }
 
-void emit_live_lanes(function_emitter& f, const ir::statement& s) {
+void emit_live_lanes(function_emitter& f, const ir::statement& s, const std::string& end_of_part) {
   if (f.all_live) return;
-  f.line(cat("const int rest = (int)smallest(", f.ref(s.high), " - c", s.loop, ", ", s.lanes, "ll);"));
+  if (end_of_part.empty())
+    f.line(cat("const int rest = (int)smallest(", f.ref(s.high), " - c", s.loop, ", ", s.lanes, "ll);"));
+  else if (s.lanes < f.place.group)  // threads without a lane are dead
+    f.line(cat("const int rest = smallest(", end_of_part, " - c", s.loop, "_short, ", s.lanes, ");"));
+  else
+    f.line(cat("const int rest = ", end_of_part, " - c", s.loop, "_short;"));
   f.line(cat("bool live[", f.held(s.lanes), "];"));
   f.each(s.lanes, cat(f.live(), " = ", f.lane(s.lanes), " < rest;"));
   if (f.held(s.lanes) == 1) f.line("const int in_row = live[0] ? t : 0;");
@@ -165,14 +207,13 @@ void emit_vector_loop(function_emitter& f, const ir::statement& s) {
   auto pointers = find_pointers(f, s);
   declare_pointers(f, pointers);
   const unrolling written = unrolling_of(f, s);
-  f.line(cat("_Pragma(\"unroll ", written.times, "\")"));
-  open_loop(f, s, s.lanes);
-  emit_live_lanes(f, s);
+  const opened_loop opened = open_loop(f, s, s.lanes, cat("_Pragma(\"unroll ", written.times, "\")"));
+  emit_live_lanes(f, s, opened.end_of_part);
   f.ahead = written.loads_ahead;
   emit_block(f, s.body);
   f.ahead = false;
   move_pointers(f, pointers);
-  f.close();
+  opened.close(f);
   end_lanes(f);
 }
 

@@ -164,7 +164,8 @@ void emit_block(function_emitter& f, const ir::block& b);
 // What a vector loop's body is emitted between, where its counter is known: which lanes a thread has, and which are
 // live.
 void begin_lanes(function_emitter& f, const ir::statement& vector_loop);
-void emit_live_lanes(function_emitter& f, const ir::statement& vector_loop);
+// end_of_part: where the loop goes in parts, whose counter has 32 bits.
+void emit_live_lanes(function_emitter& f, const ir::statement& vector_loop, const std::string& end_of_part = {});
 void end_lanes(function_emitter& f);
 
 // unrolling.cpp

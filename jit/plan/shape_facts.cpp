@@ -78,6 +78,19 @@ amount facts::walked_extent(const asking& about) const {
   return found;
 }
 
+// Has each place of the one index a row of its own that the other walks, as where it chooses how long the row is? Such
+// ranges do not share an extent.
+bool facts::has_rows_of(node_id of, node_id idx) const {
+  bool all = true, some = false;
+  for (node_id n = 0; n < g_.size() && all; ++n) {
+    if (g_.kind(n) != op::load) continue;
+    bool walks = false, apart = false;
+    for (int d = 0; d + 1 < g_[n].count; ++d) walks |= g_.arg(n, 1 + d) == idx, apart |= g_.arg(n, 1 + d) == of;
+    some |= walks && apart, all = !walks || apart;
+  }
+  return all && some;
+}
+
 amount facts::trips(node_id idx) const { return trips(asking{idx, nullptr}); }
 
 amount facts::trips(const asking& about) const {
@@ -99,7 +112,8 @@ amount facts::trips(const asking& about) const {
   if (walked == 0) return 64;
   amount outer = 1;
   for (const node_id other : g_.indices)
-    if (other != idx && g_.free[idx].has(g_.ordinal(other))) outer *= trips({other, &about});
+    if (other != idx && g_.free[idx].has(g_.ordinal(other)) && !(for_groups() && has_rows_of(other, idx)))
+      outer *= trips({other, &about});
   return min(max(walked / max(1, outer), min(16, walked)), walked);
 }
 

@@ -119,6 +119,7 @@ class facts {
   };
   amount trips(const asking& about) const;
   amount walked_extent(const asking& about) const;
+  bool has_rows_of(node_id of, node_id idx) const;
 
   const graph& g_;
   call_facts call_;

@@ -22,7 +22,7 @@ class taken_apart {
       const node_id part = t.by == no_node ? sum : make(g_, op::mul, t.by, sum);
       all = all == no_node ? part : make(g_, op::add, all, part);
     }
-    return all;
+    return make(g_, op::select, has_terms(), all, number_like(g_, n_, 0));
   }
 
  private:
@@ -31,6 +31,13 @@ class taken_apart {
   };
 
   bool outside(node_id e) const { return !g_.free[e].meets(bound_); }
+  // Over nothing a sum is 0, whatever it is multiplied by. Of closed ranges the number of terms is known.
+  node_id has_terms() {
+    node_id all = truth(g_, true);
+    for (const node_id idx : bound_indices(g_, n_))
+      if (!is_closed(g_, idx)) all = conjunction(g_, all, make(g_, op::less, g_.arg(idx, 0), g_.arg(idx, 1)));
+    return all;
+  }
   bool holds_data(node_id by) const { return by != no_node && (holds(g_, by, op::load) || holds(g_, by, op::reduce)); }
   node_id times(node_id by, node_id more) { return by == no_node ? more : make(g_, op::mul, by, more); }
 
@@ -77,12 +84,21 @@ class taken_apart {
   std::vector<term> terms_;
 };
 
+// No range depends on another index of the sum.
+bool ranges_stand_apart(const graph& g, node_id n) {
+  const std::vector<node_id> list = bound_indices(g, n);
+  const index_set bound = set_of(g, list);
+  return std::ranges::none_of(
+      list, [&](node_id idx) { return g.free[g.arg(idx, 0)].meets(bound) || g.free[g.arg(idx, 1)].meets(bound); });
+}
+
 }  // namespace
 
 node_id sums_apart(const context& c, node_id n) {
   const auto& [g, known, before] = c;
   if (!known.for_groups() || monoid_of(g, n) != monoid::sum || !is_floating(g.type(n)) || !has_closed_ranges(g, n) ||
-      g.type(g.arg(n, 0)) != g.type(n) || !is_true(g, g.arg(n, 1)) || known.trips(set_of(g, bound_indices(g, n))) < 1)
+      g.type(g.arg(n, 0)) != g.type(n) || !is_true(g, g.arg(n, 1)) || !ranges_stand_apart(g, n) ||
+      known.trips(set_of(g, bound_indices(g, n))) < 1)
     return no_node;
   return taken_apart(g, n)();
 }

@@ -26,6 +26,8 @@ extern sheaf_dim sheaf_thread, sheaf_block, sheaf_grid;
 void sheaf_barrier(int line);
 void sheaf_warp_sync(unsigned mask, int line);
 unsigned long long sheaf_shuffle(unsigned mask, unsigned long long bits, int from, int width, int line);
+// What each thread of the mask brought, by lane; until the next collective.
+const unsigned long long* sheaf_gather(unsigned mask, unsigned long long bits, int line);
 }
 #define threadIdx sheaf_thread
 #define blockIdx sheaf_block
@@ -44,16 +46,17 @@ static inline E __shfl_sync(unsigned mask, E x, int from, int width, int line = 
 
 // Which threads of the mask have the same number.
 static inline unsigned __match_any_sync(unsigned mask, int x, int line = __builtin_LINE()) {
+  const unsigned long long* const all = sheaf_gather(mask, static_cast<unsigned>(x), line);
   unsigned same = 0;
   for (int from = 0; from < 32; ++from)
-    if (mask >> from & 1u && static_cast<int>(sheaf_shuffle(mask, static_cast<unsigned>(x), from, 32, line)) == x)
-      same |= 1u << from;
+    if (mask >> from & 1u && static_cast<int>(all[from]) == x) same |= 1u << from;
   return same;
 }
 static inline int __any_sync(unsigned mask, int x, int line = __builtin_LINE()) {
+  const unsigned long long* const all = sheaf_gather(mask, static_cast<unsigned>(x != 0), line);
   int any = 0;
   for (int from = 0; from < 32; ++from)
-    if (mask >> from & 1u) any |= static_cast<int>(sheaf_shuffle(mask, static_cast<unsigned>(x != 0), from, 32, line));
+    if (mask >> from & 1u) any |= static_cast<int>(all[from]);
   return any;
 }
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }

@@ -47,8 +47,8 @@ values slices(std::int64_t count, std::int64_t rows, std::int64_t longest) {
 
 TEST(lists, updates_of_one_and_more_digits) {
   for (const std::int64_t rows : {1, 100, 1000, 20000, 70000})  // of 8 bits, one of 10, two of 8, two of 9
-    check_backends(first_order("gathered", gathered, x),
-                   {{"x", floats(1, {rows, 3}, -1, 1)}, {"pick", integers({300, 9}, names(2700, rows))}});
+    check_backends(first_order("gathered", gathered, x), {{"x", floats(1, {rows, rows < 20000 ? 3 : 1}, -1, 1)},
+                                                          {"pick", integers({234, 9}, names(2106, rows))}});
 }
 
 TEST(lists, updates_of_single_elements) {
@@ -88,7 +88,7 @@ template <class Y>
 void check_of_columns(Y y, const char* cotangent) {
   for (const std::int64_t kind : {0, 1, 2})
     for (const std::int64_t columns : {1, 3, 40}) {
-      const std::int64_t rows = kind == 2 ? 3 : 600;
+      const std::int64_t rows = kind == 2 ? 3 : columns == 40 ? 100 : 600;
       check_backends(value_of("by column", vjp(y, x)), {{"x", floats(1, {rows, columns}, -1, 1)},
                                                         {"ids", ids_of_few(2111, rows, kind)},
                                                         {cotangent, floats(2, {2111, columns}, -1, 1)}});
