@@ -87,7 +87,8 @@ bool read_in_slices(graph& g, const std::vector<stage>& stages, node_id define, 
     for (std::size_t k = 0; k < at.size(); ++k) {
       const node_id idx = at[k];
       const bool low = is_end(g.arg(idx, 0), idx), high = is_end(g.arg(idx, 1), idx);
-      if (low != high || (low && !has_places_of_tensor(g, define, g.arg(define, 1 + static_cast<int>(k))))) return false;
+      const node_id place = g.arg(define, 1 + static_cast<int>(k));
+      if (low != high || (low && !has_places_of_tensor(g, define, place))) return false;
       any = any || low;
     }
     if (is_read_again(g, stages, n, set_of(g, at))) return false;

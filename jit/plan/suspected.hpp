@@ -25,7 +25,7 @@ struct lone_question {
   std::vector<node_id> indices;
 };
 std::optional<lone_question> by_itself(graph& g, const check& c);
-// Is one of those that were asked before this question? Then where the check fails that one does.
+// Is one of those that are asked before, in the same call, this question? Then where the check fails that one does.
 bool is_implied(graph& g, const check& c, std::span<const check> asked);
 
 // Of a check behind conditions, which walks more loops than its subscript: that one may be outside at all, as a stage;

@@ -118,14 +118,20 @@ inline bool uses(const graph& g, node_id e, node_id idx) { return g.free[e].has(
 // Does it name the index itself, not only by the range of another one that is free in it?
 inline bool names(const graph& g, node_id e, node_id idx) {
   if (e == idx) return true;
-  const op kind = g.kind(e);
-  if (kind == op::index || kind == op::extent || kind == op::define || !uses(g, e, idx)) return false;
-  for (int k = kind == op::load ? 1 : 0; k < g[e].count; ++k) {
-    const node_id a = g.arg(e, k);
-    const bool ends = kind == op::reduce && k > 1;
-    if (ends ? names(g, g.arg(a, 0), idx) || names(g, g.arg(a, 1), idx) : names(g, a, idx)) return true;
-  }
-  return false;
+  nodes_met seen(e);
+  const auto walk = [&](auto&& self, node_id n) -> bool {
+    if (n == idx) return true;
+    const op kind = g.kind(n);
+    if (kind == op::extent || kind == op::define || kind == op::index || !uses(g, n, idx)) return false;
+    if (!seen.insert(n)) return false;
+    for (int k = kind == op::load ? 1 : 0; k < g[n].count; ++k) {
+      const node_id a = g.arg(n, k);
+      const bool bound = kind == op::reduce && k > 1;
+      if (bound ? self(self, g.arg(a, 0)) || self(self, g.arg(a, 1)) : self(self, a)) return true;
+    }
+    return false;
+  };
+  return walk(walk, e);
 }
 
 inline node_id without_cast(const graph& g, node_id n) { return g.kind(n) == op::cast ? g.arg(n, 0) : n; }

@@ -45,7 +45,8 @@ node_id rows_walked(graph& g, node_id e, node_id t, bool guarded) {
 // Are terms what memory has side by side, and few operations? Then a register of them costs what one does.
 static bool are_read_in_order(const graph& g, node_id reduce, node_id t) {
   return all_nodes(g, g.arg(reduce, 0), [&](node_id e) {
-    if (g.kind(e) == op::load && uses(g, e, t)) return g.arg(e, g[e].count - 1) == t && !data_names(g, e, g[e].count - 2);
+    const int last = g[e].count - 1;
+    if (g.kind(e) == op::load && uses(g, e, t)) return g.arg(e, last) == t && !data_names(g, e, last - 1);
     return !is_elementwise(g.kind(e)) || row(g.kind(e)).cost == op_cost::few;
   });
 }

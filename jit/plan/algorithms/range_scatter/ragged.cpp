@@ -34,8 +34,9 @@ bound_by_data bound_in(graph& g, node_id n) {
   flat<node_id> list;
   deltas::conjuncts(g, g.arg(n, 1), list);
   const int said = list.size();
+  needed_conditions needed(g);
   if (monoid_of(g, n) == monoid::sum && is_floating(g.type(n)))
-    for (const node_id c : needed_by(g, g.arg(n, 0)))
+    for (const node_id c : needed.of(g.arg(n, 0)))
       if (holds(g, c, op::load)) list.push(c);
   const auto bound = bound_indices(g, n);
   for (const node_id t : bound) {

@@ -23,15 +23,16 @@ class isolated_result {
     node_id low = no_node, high = no_node, length = no_node;
     std::vector<node_id> said;
   };
-  // Where the slices are known to be short beside all of j, or of any length.
-  std::optional<slice> short_slice(bool any = false) {
+  // Where the slices are known to be short beside all of j, or are of any length.
+  enum class lengths { few, any };
+  std::optional<slice> slice_of(lengths wanted = lengths::few) {
     flat<node_id> list;
     deltas::conjuncts(g_, g_.arg(n_, 1), list);
     for (const node_id c : list) take_bound(c);
     for (const bound& low : lows_)
       for (const bound& high : highs_) {
         const node_id length = difference(g_, high.end, low.end);
-        if (length == no_node || !(any || is_short(length))) continue;
+        if (length == no_node || !(wanted == lengths::any || is_short(length))) continue;
         slice found{low.end, high.end, length, {}};
         for (const bound* b : {&low, &high})
           if (b->whole) found.said.push_back(b->conjunct);
@@ -41,8 +42,8 @@ class isolated_result {
   }
 
   // The reduction with low <= j && j < high; n itself where there is no such slice.
-  node_id operator()(bool any = false) {
-    const std::optional<slice> found = short_slice(any);
+  node_id operator()(lengths wanted = lengths::few) {
+    const std::optional<slice> found = slice_of(wanted);
     if (!found) return n_;
     node_id all = conjunction(g_, make(g_, op::less_equal, found->low, j_), make(g_, op::less, j_, found->high));
     flat<node_id> list;

@@ -64,7 +64,7 @@ node_id isolated(const context& c, const stage& s, node_id n) {
     const node_id slices = isolated_result(c.g, c.known, n, j)();
     if (slices != n && scatter_of(c.g, slices).how == way::range_scatter) return slices;
     if (const node_id open = opened_range(c.g, c.known, n, j)(); open != n)
-      if (const node_id all = isolated_result(c.g, c.known, open, j)(true);
+      if (const node_id all = isolated_result(c.g, c.known, open, j)(isolated_result::lengths::any);
           all != open && scatter_of(c.g, all).how == way::range_scatter)
         return all;
     if (is_half(c.g.type(n)) || row(monoid_of(c.g, n)).position || is_folded_in_order(c.g, n)) continue;
@@ -93,7 +93,7 @@ node_id few_places(const context& c, const stage& s, node_id n, const scatter_fo
   node_id condition = truth(g, true);
   for (const node_id j : s.indices) {
     if (!uses(g, n, j)) continue;
-    const auto slice = isolated_result(g, c.known, n, j).short_slice();
+    const auto slice = isolated_result(g, c.known, n, j).slice_of();
     if (!slice || !is_constant(g, slice->length) || g[slice->length].attribute < 1) continue;
     const node_id place = fresh_index(g, j, integer(g, 0), slice->length);
     condition = conjunction(g, condition, make(g, op::equal, j, make(g, op::add, slice->low, place)));
