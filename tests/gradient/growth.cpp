@@ -77,9 +77,11 @@ constexpr row rows[] = {
 };
 
 // The ties of running extrema are counted for each result in second derivatives, and of running logsumexps what comes
-// before a place is asked for at each: these grow with the square.
+// before a place is asked for at each: these grow with the square. Pairs of places in windows that data ends are walked
+// for each of their windows in second derivatives of products and logsumexps.
 bool grows_with_the_square(const row& r, const std::string& fold, const std::string& asked) {
   const std::string name = r.name;
+  if (asked == "second" && name == "since" && (fold == "prod" || fold == "logsumexp")) return true;
   return asked == "second" && (name == "prefixes" || name == "suffixes") && (fold == "max" || fold == "logsumexp");
 }
 
