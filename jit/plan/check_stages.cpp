@@ -187,11 +187,12 @@ void check_stages::add_load(const evaluated_load& of) {
     c.outside = conjunction(g, with_elements(g, of, s),
                             without_definitions(g, make(g, op::logical_not, inside)));
     positions(g, c, free_indices(g, c.outside));
-    if (is_asked(c) || is_implied(g, c, plan.checks)) continue;
+    const std::optional<lone_question> alone = by_itself(g, c);
+    if (is_asked(c) || is_implied(g, alone, plan.checks)) continue;
     c.uniform = c.indices.empty() && !holds(g, c.outside, op::load);
     if (!c.uniform) {
       node_id only = known.call().gpu ? no_node : suspected(g, known, c, stages);
-      if (only == no_node && !known.call().gpu) only = suspected_by_itself(g, c, stages);
+      if (only == no_node && !known.call().gpu) only = suspected_by_itself(g, c, alone, stages);
       add_stage(c, only);
     }
     plan.checks.push_back(std::move(c));
@@ -215,9 +216,10 @@ void check_stages::add_violation(const violation& v) {
   // It is asked without its loops then.
   if (c.uniform) c.outside = when_run(g, known, asked.loops, c.outside);
   else positions(g, c, asked.loops);
-  if (is_asked(c) || is_implied(g, c, plan.checks)) return;
+  const std::optional<lone_question> alone = by_itself(g, c);
+  if (is_asked(c) || is_implied(g, alone, plan.checks)) return;
   if (!c.uniform) {
-    add_stage(c, known.call().gpu ? no_node : suspected_by_itself(g, c, stages));
+    add_stage(c, known.call().gpu ? no_node : suspected_by_itself(g, c, alone, stages));
   }
   plan.checks.push_back(std::move(c));
 }

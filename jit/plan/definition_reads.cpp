@@ -91,9 +91,10 @@ bool read_in_slices(graph& g, const std::vector<stage>& stages, node_id define, 
       if (low != high || (low && !has_places_of_tensor(g, define, place))) return false;
       any = any || low;
     }
-    if (is_read_again(g, stages, n, set_of(g, at))) return false;
   }
-  return any && !folds_functions(g, define);
+  return any && !folds_functions(g, define) && std::ranges::none_of(uses, [&](node_id n) {
+    return is_read_again(g, stages, n, set_of(g, arguments(g, n, 1)));
+  });
 }
 
 }  // namespace sheaf::inline v0_1::plan

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <sheaf/jit/plan/algorithms/scatter/slices_outside.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/same_but_for_names.hpp>
 
@@ -113,13 +114,7 @@ node_id with_slices_walked(graph& g, node_id e) {
 node_id as_choice(graph& g, node_id e) {
   if (g.kind(e) != op::reduce || g[e].attribute != static_cast<std::int64_t>(monoid::sum)) return e;
   const std::vector<node_id> bound = bound_indices(g, e);
-  flat<node_id> all;
-  deltas::conjuncts(g, g.arg(e, 1), all);
-  node_id asked = truth(g, true), rest = truth(g, true);
-  for (const node_id c : all) {
-    node_id& part = g.free[c].meets(set_of(g, bound)) ? rest : asked;
-    part = conjunction(g, part, c);
-  }
+  const auto [asked, rest] = parted(g, g.arg(e, 1), set_of(g, bound));
   if (is_true(g, asked)) return e;
   const node_id sum = intern_reduce(g, monoid::sum, g.type(e), g.arg(e, 0), rest, bound);
   return make(g, op::select, asked, sum, identity_of(g, monoid::sum, g.type(e)));

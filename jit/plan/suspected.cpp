@@ -169,8 +169,7 @@ std::optional<lone_question> by_itself(graph& g, const check& c) {
   return lone_question{outside, std::move(own)};
 }
 
-bool is_implied(graph& g, const check& c, std::span<const check> asked) {
-  const std::optional<lone_question> alone = by_itself(g, c);
+bool is_implied(graph& g, const std::optional<lone_question>& alone, std::span<const check> asked) {
   return alone && std::ranges::any_of(asked, [&](const check& other) {
     if (other.demand >= 0 || other.indices.size() != alone->indices.size()) return false;
     replacement put(g);
@@ -182,8 +181,8 @@ bool is_implied(graph& g, const check& c, std::span<const check> asked) {
   });
 }
 
-node_id suspected_by_itself(graph& g, const check& c, std::vector<stage>& first) {
-  const std::optional<lone_question> alone = by_itself(g, c);
+node_id suspected_by_itself(graph& g, const check& c, const std::optional<lone_question>& alone,
+                            std::vector<stage>& first) {
   if (!alone) return no_node;
   const auto& [outside, own] = *alone;
   const node_id any =

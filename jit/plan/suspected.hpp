@@ -26,11 +26,12 @@ struct lone_question {
 };
 std::optional<lone_question> by_itself(graph& g, const check& c);
 // Is one of those that are asked before, in the same call, this question? Then where the check fails that one does.
-bool is_implied(graph& g, const check& c, std::span<const check> asked);
+bool is_implied(graph& g, const std::optional<lone_question>& alone, std::span<const check> asked);
 
 // Of a check behind conditions, which walks more loops than its subscript: that one may be outside at all, as a stage;
 // no_node where there are no more.
-node_id suspected_by_itself(graph& g, const check& c, std::vector<stage>& first);
+node_id suspected_by_itself(graph& g, const check& c, const std::optional<lone_question>& alone,
+                            std::vector<stage>& first);
 
 // Checks over the same indices, by their numbers, and a stage that says whether any of them fails.
 struct suspicion {

@@ -24,13 +24,12 @@ class moved_inside {
       return moved == chosen ? n_ : moved;
     }
     std::vector<node_id> all{truth(g_, true)};
-    bool any = false;
     flat<node_id> conjuncts;
     deltas::conjuncts(g_, g_.arg(n_, 1), conjuncts);
     std::vector<node_id> list(conjuncts.begin(), conjuncts.end());
     // What other rules found out of a condition may have left it for `reduce` to solve.
-    any = g_[n_].attribute == static_cast<std::int64_t>(monoid::sum) &&
-          std::ranges::any_of(list, [&](node_id c) { return is_line(c); });
+    bool any = g_[n_].attribute == static_cast<std::int64_t>(monoid::sum) &&
+               std::ranges::any_of(list, [&](node_id c) { return is_line(c); });
     while (joins_division(list)) any = true;
     for (const node_id c : list) {
       std::vector<node_id> parts = parts_of(c);
