@@ -5,6 +5,8 @@
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
+#include <sheaf/jit/plan/bounds.hpp>
+#include <sheaf/jit/plan/halves.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/walks.hpp>
@@ -33,17 +35,20 @@ class terms {
     if (is_own(fold) || row(fold).position || keeps_several(g_, n_) || is_term_by_term(g_, n_)) return false;
     const element type = g_.type(n_);
     if (numerics::accumulated(type) != type || g_.type(g_.arg(n_, 0)) != type || type == element::boolean) return false;
-    if (!is_true(g_, g_.arg(n_, 1)) || holds(g_, g_.arg(n_, 0), op::reduce) || g_.free[n_].empty()) return false;
-    if (!are_few(g_, bound_)) return false;
+    if (g_.free[n_].empty() || !are_few(g_, bound_)) return false;
+    const node_id value = g_.arg(n_, 0), condition = g_.arg(n_, 1);
+    if (holds(g_, value, op::reduce) || holds(g_, condition, op::reduce)) return false;
+    if (!is_true(g_, condition) && (may_fail(value) || may_fail(condition))) return false;
     std::int64_t nodes = 0, times = 1;
     for (const node_id idx : bound_) times *= few_trips(g_, idx);
-    bool slides = false;
-    for_each_node(g_, g_.arg(n_, 0), [&](node_id e) {
-      if (!g_.free[e].meets(set_of(g_, bound_))) return;
-      nodes += times;
-      slides = slides || (g_.kind(e) == op::load && slides_in(e));
-    });
-    if (slides || nodes > room) return false;
+    bool fits = true;
+    for (const node_id part : {value, condition})
+      for_each_node(g_, part, [&](node_id e) {
+        if (!g_.free[e].meets(set_of(g_, bound_))) return;
+        nodes += times;
+        fits = fits && (g_.kind(e) != op::load || !slides_in(e));
+      });
+    if (!fits || nodes > room) return false;
     room -= nodes;
     return true;
   }
@@ -55,7 +60,7 @@ class terms {
     for (bool again = true; again;) {
       replacement put(g_, proofs::kept);
       for (std::size_t k = 0; k < at.size(); ++k) put.add(bound_[k], integer(g_, at[k]));
-      const node_id one = put(g_.arg(n_, 0));
+      const node_id one = term(put);
       sum = sum == no_node ? one : make(g_, row(monoid_of(g_, n_)).combine, sum, one);
       again = next(at);
     }
@@ -63,6 +68,15 @@ class terms {
   }
 
  private:
+  // A term that does not count is the identity.
+  node_id term(replacement& put) {
+    const node_id value = put(g_.arg(n_, 0)), condition = put(g_.arg(n_, 1));
+    if (is_true(g_, condition)) return value;
+    return make(g_, op::select, condition, value, identity_of(g_, monoid_of(g_, n_), g_.type(n_)));
+  }
+  bool may_fail(node_id e) const {
+    return any_node(g_, e, [&](node_id l) { return g_.kind(l) == op::load && !is_inside(g_, l); });
+  }
   // In windows that overlap: stencils walk those. What data names lies anywhere.
   bool slides_in(node_id load) const {
     for (const node_id idx : bound_)
@@ -89,6 +103,12 @@ class terms {
   const std::vector<node_id> bound_;
 };
 
+// Sums of halves are held in f32: so are their terms, once they are apart. no_node: they are not few, or not values.
+node_id held_in_f32(graph& g, node_id n) {
+  if (!is_half(g.type(n))) return n;
+  return are_few(g, bound_indices(g, n)) && !keeps_several(g, n) ? with_terms_in_f32(g, n) : no_node;
+}
+
 }  // namespace
 
 bool are_few(const graph& g, std::span<const node_id> indices) {
@@ -109,9 +129,11 @@ bool take_few_terms(const context& c, stage& s) {
     again = false;
     for (const node_id n : reductions_in(g, s.body)) {
       if (s.how == way::scatter && n == s.body) continue;
-      terms all(g, n);
+      const node_id held = held_in_f32(g, n);
+      if (held == no_node) continue;
+      terms all(g, held);
       if (!all.are_apart(room)) continue;
-      replace_in(g, s, n, all.combined());
+      replace_in(g, s, n, cast_to(g, g.type(n), all.combined()));
       any = again = true;
       break;
     }

@@ -56,7 +56,6 @@ class short_rows {
     const node_id at = g_.arg(load, last);
     const std::vector<node_id> others = indices_of(g_, g_.free[at].without(set_of(g_, {rows_})));
     if (others.empty()) return !uses(g_, at, rows_) || split_affine(g_, at, rows_).slope == 1;
-    if (row(g_.type(load)).bytes < 4) return false;  // no register of such columns is transposed
     const line l = split_affine(g_, at, others.front());
     if (others.size() > 1 || !l.affine || l.slope != 1 || !moves_evenly(at)) return false;
     apart_ |= set_of(g_, indices_).without(g_.free[load]);
