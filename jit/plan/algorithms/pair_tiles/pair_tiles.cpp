@@ -53,6 +53,10 @@ class pairing {
     for (const node_id n : reductions_in(g_, s_.body)) {
       const node_id all = form_of(n);
       if (all == no_node) continue;
+      if (const node_id wide = held(n); wide != n) {
+        replace_in(g_, s_, n, cast_to(g_, g_.type(n), wide));
+        return true;
+      }
       const node_id row = interchanged(c_, all, f_, [&](node_id e) { return expanded(e); });
       if (row == no_node) return take(n, all);
       replace_in(g_, s_, n, row);
@@ -63,7 +67,8 @@ class pairing {
 
   // The reduction n as tiles fold it, over all places; none: they do not.
   node_id form_of(node_id n) {
-    if (!may_be_form(n)) return no_node;
+    n = held(n);
+    if (n == no_node || !may_be_form(n)) return no_node;
     node_id all = over_closed_range(g_, n);
     if (all == no_node) return no_node;
     // What such a value is made of may have no stage of its own.
@@ -78,6 +83,10 @@ class pairing {
   }
 
  private:
+  // An extremum of halves is one of f32, rounded: what is greater is not less once it is rounded.
+  node_id held(node_id n) const {
+    return is_half(g_.type(n)) && is_extremum(g_, n) ? with_terms_in_f32(g_, n) : n;
+  }
   // Without the values that rules store of it, and what the program names of pairs.
   node_id expanded(node_id e) const {
     return with_inlined(g_, e, [&](node_id d) {
