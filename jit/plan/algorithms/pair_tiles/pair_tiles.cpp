@@ -45,6 +45,22 @@ std::vector<node_id> apart(const graph& g, node_id reduce, node_id rows, node_id
   return list;
 }
 
+// Is it worth a pass that computes it once a place?
+bool is_heavy(const graph& g, node_id n) {
+  return is_slow(g, n) || any_node(g, n, [&](node_id e) { return g.kind(e) == op::cast && is_half(g.type(e)); });
+}
+
+// What a sum of pairs takes of one place of theirs and one of its own, and would compute again for every other place.
+void find_operands(const graph& g, node_id n, const index_set& place, std::vector<node_id>& list) {
+  const bool widens = g.kind(n) == op::cast && is_half(g.type(g.arg(n, 0)));
+  if (!widens && g.free[n] == place && is_elementwise(g.kind(n)) && !holds(g, n, op::reduce)) {
+    if (is_heavy(g, n) && std::ranges::find(list, n) == list.end()) list.push_back(n);
+    return;
+  }
+  if (!is_elementwise(g.kind(n))) return;
+  for (int k = 0; k < g[n].count; ++k) find_operands(g, g.arg(n, k), place, list);
+}
+
 class pairing {
  public:
   pairing(const context& c, stage& s) : c_(c), g_(c.g), known_(c.known), s_(s) {}
@@ -209,7 +225,9 @@ class pairing {
 
   // all: the same over all places, as a condition chooses them.
   bool take(node_id n, node_id all) {
-    for (const node_id r : apart(g_, all, f_.rows, f_.walk)) {
+    std::vector<node_id> list = apart(g_, all, f_.rows, f_.walk);
+    if (list.empty()) list = operands(all);
+    for (const node_id r : list) {
       replacement put(g_, proofs::kept);
       // At places that no row walks, what it reads may lie outside: there it asks.
       const node_id value = n == all ? r : without_proofs()(g_, r);
@@ -228,6 +246,13 @@ class pairing {
     schedule();
     s_.reasons.push_back("values of pairs are computed in tiles, where they are folded");
     return false;
+  }
+  std::vector<node_id> operands(node_id all) const {
+    std::vector<node_id> list;
+    for (const node_id r : inside(g_, all))
+      if (is_of_pair(g_, r, f_.rows, f_.walk))
+        for (const node_id of : {f_.rows, f_.walk}) find_operands(g_, g_.arg(r, 0), set_of(g_, {of, g_.arg(r, 2)}), list);
+    return list;
   }
   // Reductions of the body that are in no other.
   int reductions_outside(node_id n) const {

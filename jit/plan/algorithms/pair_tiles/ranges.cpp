@@ -60,6 +60,10 @@ chosen chosen_of(graph& g, node_id e, const Lifts& lifts) {
     const chosen a = chosen_of(g, g.arg(e, 0), lifts);
     return {a.where, make(g, kind, a.value)};
   }
+  if (kind == op::cast && is_floating(g.type(e)) && is_floating(g.type(g.arg(e, 0)))) {
+    const chosen a = chosen_of(g, g.arg(e, 0), lifts);
+    return {a.where, cast_to(g, g.type(e), a.value)};
+  }
   if (kind != op::mul && kind != op::add && kind != op::sub) return {truth(g, true), e};
   const chosen a = chosen_of(g, g.arg(e, 0), lifts), b = chosen_of(g, g.arg(e, 1), lifts);
   if (kind == op::mul) return {conjunction(g, a.where, b.where), make(g, kind, a.value, b.value)};
