@@ -7,6 +7,9 @@ namespace sheaf::inline v0_1 {
 
 constexpr node_id cast_to(graph& g, element type, node_id a) {
   if (g.type(a) == type) return a;
+  // What masks or pads a half is seen where it is one number of f32.
+  if (is_half(g.type(a)) && is_floating(type) && g.kind(a) == op::select && is_constant(g, g.arg(a, 2)))
+    return make(g, op::select, g.arg(a, 0), cast_to(g, type, g.arg(a, 1)), cast_to(g, type, g.arg(a, 2)));
   if (is_constant(g, a)) {
     if (is_floating(g.type(a))) return number(g, type, real_value(g, a));
     const std::int64_t value = g[a].attribute;

@@ -100,7 +100,13 @@ constexpr id acosh(graph& g, id y, id dy, int) {
 constexpr id atanh(graph& g, id y, id dy, int) {
   return make(g, op::div, dy, make(g, op::neg, square_and(g, y, op::sub, 1)));
 }
-constexpr id cast(graph& g, id y, id dy, int) { return cast_to(g, g.type(x_of(g, y)), dy); }
+// Of what was widened for a while the derivative has been widened as well: it is what it was before.
+constexpr id cast(graph& g, id y, id dy, int) {
+  const element type = g.type(x_of(g, y));
+  const bool back = g.kind(dy) == op::cast && g.type(x_of(g, dy)) == type && is_floating(type) &&
+                    row(type).bytes < row(g.type(dy)).bytes && is_floating(g.type(dy));
+  return back ? x_of(g, dy) : cast_to(g, type, dy);
+}
 constexpr id remainder(graph& g, id y, id dy, int k) {
   return k == 0 ? dy : make(g, op::neg, times(g, dy, make(g, op::quotient, x_of(g, y, 0), x_of(g, y, 1))));
 }

@@ -14,6 +14,7 @@
 #include <sheaf/dsl/passes/monoid_derivative.hpp>
 #include <sheaf/dsl/passes/rule_of_gradient.hpp>
 #include <sheaf/dsl/passes/running_states.hpp>
+#include <sheaf/dsl/passes/sum_of_terms.hpp>
 #include <sheaf/dsl/passes/sweep.hpp>
 #include <sheaf/dsl/passes/unique_names.hpp>
 
@@ -186,7 +187,7 @@ class differentiation {
     const flat<guards::term> list = guards::summands(g_, part, over);
     for (guards::term t : list) {
       keyed_adjoint{g_}(t.where, t.value);
-      const node_id one = reduce(g_, monoid::sum, t.value, t.where, indices.data(), indices.size());
+      const node_id one = sum_of_terms(g_, t.value, t.where, indices);
       sum = sum == no_node ? one : guards::joined(g_, sum, one);
     }
     return sum;
@@ -246,7 +247,7 @@ class differentiation {
     for (int o = 0; o < g_.indices.size(); ++o)
       if (bound.has(o)) indices.push(g_.indices.items[o]);
     if (indices.empty()) return make(g_, op::select, condition, dy, number_like(g_, dy, 0));
-    return reduce(g_, monoid::sum, dy, condition, indices.data(), indices.size());
+    return sum_of_terms(g_, dy, condition, indices);
   }
   constexpr node_id fresh_like(node_id idx, const index_set& taken) {
     for (int serial = index_serial(g_, idx) + 1;; ++serial) {

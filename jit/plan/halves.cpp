@@ -15,6 +15,10 @@ class widening_halves {
 
   // An expression with what it computes of halves in f32, of that type itself.
   node_id operator()(node_id n) { return wide(n); }
+  // A stage's value, with its own type.
+  node_id of_result(node_id n) {
+    return is_half(g_.type(n)) && g_.kind(n) != op::cast ? cast_to(g_, g_.type(n), wide(n)) : with_wide_parts(n);
+  }
   bool failed() const { return failed_; }
 
  private:
@@ -45,6 +49,7 @@ class widening_halves {
     return kind == op::cast ? cast_to(g_, g_.type(n), wide(g_.arg(n, 0))) : of_wide_operands(n);
   }
   node_id reduction(node_id n, element type) {
+    if (row(monoid_of(g_, n)).position) return n;  // of several that are equal once they are stored it is the first
     if (g_.kind(g_.arg(n, 0)) == op::tuple || !has_halves(n)) {
       failed_ = failed_ || is_half(g_.type(n));
       return n;
@@ -62,24 +67,19 @@ class widening_halves {
   bool failed_ = false;
 };
 
-bool computes_halves(const graph& g, node_id e) {
-  return any_node(g, e, [&](node_id n) {
-    return is_half(g.type(n)) && is_elementwise(g.kind(n)) && g.kind(n) != op::cast && !is_constant(g, n);
-  });
-}
-
-// Does no load of the terms have all that two others have?
-bool shares_terms(const graph& g, node_id reduce) {
-  const std::vector<node_id> loads = loads_in(g, g.arg(reduce, 0));
-  const auto pairs = [&](node_id a, node_id b) {
-    if (!is_half(g.type(a)) || g.free[a].within(g.free[b]) || g.free[b].within(g.free[a])) return false;
-    index_set both = g.free[a];
-    both |= g.free[b];
-    return std::ranges::none_of(loads, [&](node_id c) { return both.within(g.free[c]); });
-  };
-  return std::ranges::any_of(loads, [&](node_id a) {
-    return std::ranges::any_of(loads, [&](node_id b) { return pairs(a, b); });
-  });
+// Is a half rounded to become another one? Elements that are chosen, compared or stored as they are have no arithmetic.
+bool is_arithmetic(const graph& g, node_id n) {
+  if (!is_half(g.type(n)) || is_constant(g, n)) return false;
+  if (g.kind(n) == op::reduce) return !is_extremum(g, n) && !row(monoid_of(g, n)).position;
+  switch (g.kind(n)) {
+    case op::cast:
+    case op::select:
+    case op::neg:
+    case op::abs:
+    case op::maximum:
+    case op::minimum: return false;
+    default: return is_elementwise(g.kind(n));
+  }
 }
 
 }  // namespace
@@ -93,16 +93,12 @@ node_id with_terms_in_f32(graph& g, node_id reduce) {
 bool take_halves(const context& c, stage& s) {
   graph& g = c.g;
   if (c.known.call().gpu || s.how != way::map) return false;
-  std::vector<node_id> list = reductions_in(g, s.body);
-  std::ranges::reverse(list);  // with those inside
-  for (const node_id n : list) {
-    if (!computes_halves(g, g.arg(n, 0)) || !shares_terms(g, n)) continue;
-    const node_id made = with_terms_in_f32(g, n);
-    if (made == no_node || made == n) continue;
-    replace_in(g, s, n, cast_to(g, g.type(n), made));
-    return true;
-  }
-  return false;
+  if (!any_node(g, s.body, [&](node_id n) { return is_arithmetic(g, n); })) return false;
+  widening_halves wide(g);
+  const node_id made = wide.of_result(s.body);
+  if (wide.failed() || made == s.body) return false;
+  replace_in(g, s, s.body, made);
+  return true;
 }
 
 }  // namespace sheaf::inline v0_1::plan

@@ -66,6 +66,7 @@ constexpr auto outermost = rule::order::outermost_first, innermost = rule::order
 
 constexpr rule table[] = {
     {"known conditions", "first: what no rule has to see through", on_stage<take_known_conditions>},
+    {"halves", "before any rule asks of what type terms are: what is held in f32 is written so", on_stage<take_halves>},
     {"cases", "a sum over few places that asks which it is: each term is one case, which rules then see", nullptr,
      on_reduction<take_cases>, innermost, 5},
     {"digits of indices", "before a sum is seen as a scatter: of its digits an index is solved for",
@@ -130,7 +131,6 @@ constexpr rule table[] = {
     {"functions in windows", "once windows are folded their own way: of those that are left", nullptr,
      on_reduction<take_window_functions>, innermost, 5},
     {"repeated terms", "slow functions of few values in a scatter of many", on_stage<take_repeated>},
-    {"halves", "before products and tiles are seen: what is held in f32 is written so", on_stage<take_halves>},
     {"collapsed results", "before products and tiles are seen: their lanes go along all of an image",
      on_stage<take_collapsed_results>},
     {"products", "before values of pairs are: those that are stored are computed in tiles of their own",

@@ -366,7 +366,20 @@ node_id earlier(graph& g, node_id use) {
   return load_at(g, before, arguments(g, use, 1));
 }
 
+// What is read rounded alone is stored so; the value itself otherwise.
+static node_id as_read(const graph& g, node_id body, node_id n) {
+  if (is_half(g.type(n)) || !is_floating(g.type(n))) return n;
+  std::vector<node_id> readers;
+  for_each_node(g, body, [&](node_id e) {
+    for (int k = 0; k < g[e].count; ++k)
+      if (g.arg(e, k) == n) readers.push_back(e);
+  });
+  const bool rounds = readers.size() == 1 && g.kind(readers[0]) == op::cast && is_half(g.type(readers[0]));
+  return rounds ? readers[0] : n;
+}
+
 void store_by_itself(const context& c, stage& s, node_id n, std::string reason, bool in_lanes) {
+  n = as_read(c.g, s.body, n);
   stage like = s;
   if (!in_lanes) like.vector = no_node;
   replace_in(c.g, s, n, stored(c, n, {"materialised", like, std::move(reason), origin::rule, true}));
