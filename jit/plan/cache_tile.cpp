@@ -32,8 +32,9 @@ void take_rows(const facts& known, kernel_plan& k, node_id rows) {
   k.tile = {{rows, iterations, {}}};
 }
 
-// What a batch does not change is packed once for all of it, over the places of all of its walks.
-void share_panels(graph& g, cache_tile_form& c) {
+// What a batch does not change is packed once for all of it, over the places of all of its walks: unless each walks
+// places of its own, as blocks of a long sum do.
+void share_panels(graph& g, const facts& known, cache_tile_form& c) {
   c.walked = loops_of(g, c.reduce, no_node);
   c.stored = c.packed;
   std::vector<node_id> inner;
@@ -48,6 +49,7 @@ void share_panels(graph& g, cache_tile_form& c) {
     const node_id low = closed_bounds_of(g, g.arg(walk, 0)).least, high = closed_bounds_of(g, g.arg(walk, 1)).most;
     if (low == no_node || high == no_node) return;
     const node_id whole = fresh_index(g, walk, low, high);
+    if (known.trips(whole) > tuning::products::places_of_walks * known.trips(walk)) return;
     put.add(walk, whole);
     walk = whole;
   }
@@ -71,7 +73,7 @@ void choose(graph& g, const facts& known, program_plan& plan, kernel_plan& k) {
   const double stays = std::min(tuning::products::stays, known.call().on.second_cache);
   if (!far && !packs_much(g, known, c, s.vector, stays)) return;
   if (tiled) take_rows(known, k, c.rows);
-  share_panels(g, c);
+  share_panels(g, known, c);
   k.cache = std::move(c);
   share_cache_tile(k, s);
 }

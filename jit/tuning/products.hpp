@@ -22,5 +22,6 @@ inline constexpr double few_results = 1024;  // results; measured: gradients of 
 inline constexpr int bytes_in_flight = 512;   // bytes; limit: of a row's results, fewer wait for additions; 2 a cycle
 inline constexpr double jammed_terms = 64;    // terms; bench_survey: of a result, for which its factor is stored
 inline constexpr double stays = 32 << 10;  // bytes; limit: of what rows share, that L1 holds as it lies
+inline constexpr double places_of_walks = 4;  // factor; estimate: of what a batch shares, to those of one walk
 
 }  // namespace sheaf::inline v0_1::tuning::products
