@@ -166,7 +166,7 @@ llvm::Value* by_registers(function_emitter& f, std::span<llvm::Value* const> arg
 
 // math_power.cpp: for a register of f64, or of f32 that it computes in f64.
 llvm::Value* emit_power(function_emitter& f, llvm::Value* x, llvm::Value* y);
-// The same by a few products or a root, of f32 and a number that is 3, 4, 1/2 or -1; else null.
+// The same by a few products or a root, where y is a number that is 3, 4, 1/2 or -1; else null.
 llvm::Value* emit_small_power(function_emitter& f, llvm::Value* x, const llvm::Value* y);
 
 }  // namespace sheaf::inline v0_1::llvm_backend

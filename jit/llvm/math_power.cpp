@@ -123,24 +123,40 @@ struct powers : real_math {
 
 }  // namespace
 
+// x^3 or x^4 of f32, in f64.
+static Value* rounded_power(function_emitter& f, Value* x, double exponent) {
+  Value* const base = f.build.CreateFPExt(x, like(x, f.build.getDoubleTy()));
+  const real_math wide(f, base);
+  Value* const square = wide.mul(base, base);
+  return f.build.CreateFPTrunc(wide.mul(square, exponent == 3 ? base : square), like(x, f.build.getFloatTy()));
+}
+
+// Of f64, with what the square's rounding lost; a square that is infinite lost nothing.
+static Value* exact_power(function_emitter& f, Value* x, double exponent) {
+  const powers math(f, x);
+  Value* const square = math.mul(x, x);
+  Value* const lost = math.product_error(x, x, square);
+  Value* const other = exponent == 3 ? x : square;
+  Value* const rest = math.mul(lost, exponent == 3 ? x : math.add(square, square));
+  return math.fma(square, other, math.select(math.equal(square, math.infinity()), math.real(0), rest));
+}
+
 Value* emit_small_power(function_emitter& f, Value* x, const Value* y) {
   const auto* number = dyn_cast<Constant>(y);
   if (number != nullptr && number->getType()->isVectorTy()) number = number->getSplatValue();
   const auto* const exponent = dyn_cast_or_null<ConstantFP>(number);
-  if (exponent == nullptr || !exponent->getType()->isFloatTy()) return nullptr;
-  const double value = exponent->getValueAPF().convertToFloat();
-  const real_math narrow(f, x);
-  if (value == -1) return narrow.div(narrow.real(1), x);
+  if (exponent == nullptr) return nullptr;
+  const bool is_double = exponent->getType()->isDoubleTy();
+  const double value = is_double ? exponent->getValueAPF().convertToDouble() : exponent->getValueAPF().convertToFloat();
+  const real_math math(f, x);
+  if (value == -1) return math.div(math.real(1), x);
   if (value == 0.5) {  // of -0 it is 0, and of -infinity infinite
     Value* const root = f.build.CreateUnaryIntrinsic(Intrinsic::sqrt, x);
-    Value* const infinite = narrow.equal(x, ConstantFP::getInfinity(narrow.reals, true));
-    return narrow.select(infinite, narrow.infinity(), narrow.add(root, narrow.real(0)));
+    Value* const infinite = math.equal(x, ConstantFP::getInfinity(math.reals, true));
+    return math.select(infinite, math.infinity(), math.add(root, math.real(0)));
   }
   if (value != 3 && value != 4) return nullptr;
-  Value* const base = f.build.CreateFPExt(x, like(x, f.build.getDoubleTy()));
-  const real_math wide(f, base);
-  Value* const square = wide.mul(base, base);
-  return f.build.CreateFPTrunc(wide.mul(square, value == 3 ? base : square), narrow.reals);
+  return is_double ? exact_power(f, x, value) : rounded_power(f, x, value);
 }
 
 Value* emit_power(function_emitter& f, Value* x, Value* y) {

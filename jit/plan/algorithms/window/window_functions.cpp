@@ -72,9 +72,10 @@ class places {
 // A value by the places of the lines that it reads instead of by the indices of a reduction and those around it.
 class moved_value {
  public:
-  moved_value(const context& c, node_id reduce, node_id value)
+  moved_value(const context& c, node_id reduce, node_id value, const stage& s)
       : c_(c), g_(c.g), value_(value), computed_(g_.free[value]) {
     for (const node_id u : bound_indices(g_, reduce)) move(u);
+    if (!back_.empty()) computed_ |= set_of(g_, s.indices);  // the reduction is within its loops
   }
 
   bool is_repeated() const {
@@ -140,7 +141,7 @@ class search {
   node_id find(node_id n) {
     if (!is_elementwise(g_.kind(n)) || !seen_.insert(n).second) return no_node;
     if (is_candidate(n)) {
-      const moved_value moved(c_, reduce_, n);
+      const moved_value moved(c_, reduce_, n, s_);
       if (moved.is_repeated()) {
         instead_ = moved.stored_in(s_);
         return n;
