@@ -131,14 +131,14 @@ static Value* rounded_power(function_emitter& f, Value* x, double exponent) {
   return f.build.CreateFPTrunc(wide.mul(square, exponent == 3 ? base : square), like(x, f.build.getFloatTy()));
 }
 
-// Of f64, with what the square's rounding lost; a square that is infinite lost nothing.
+// Of f64, with what the square's rounding lost; where that is not finite, the power is not either.
 static Value* exact_power(function_emitter& f, Value* x, double exponent) {
   const powers math(f, x);
   Value* const square = math.mul(x, x);
   Value* const lost = math.product_error(x, x, square);
   Value* const other = exponent == 3 ? x : square;
   Value* const rest = math.mul(lost, exponent == 3 ? x : math.add(square, square));
-  return math.fma(square, other, math.select(math.equal(square, math.infinity()), math.real(0), rest));
+  return math.fma(square, other, math.select(math.less(math.magnitude(rest), math.infinity()), rest, math.real(0)));
 }
 
 Value* emit_small_power(function_emitter& f, Value* x, const Value* y) {

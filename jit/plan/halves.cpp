@@ -54,14 +54,8 @@ class widening_halves {
       return n;
     }
     std::vector<node_id> list = arguments(g_, n, 0);
-    list[0] = row(monoid_of(g_, n)).position ? as_compared(list[0]) : wide(list[0]);
+    list[0] = wide(list[0]);
     return g_.intern(op::reduce, type, g_[n].attribute, list.data(), static_cast<int>(list.size()));
-  }
-  // Of several that are equal once they are stored the position is that of the first.
-  node_id as_compared(node_id n) {
-    const node_id held = wide(n);
-    if (!is_half(g_.type(n)) || (g_.kind(held) == op::cast && g_.type(g_.arg(held, 0)) == g_.type(n))) return held;
-    return cast_to(g_, element::f32, cast_to(g_, g_.type(n), held));
   }
   bool has_halves(node_id n) const {
     return any_node(g_, n, [&](node_id e) { return is_half(g_.type(e)); });

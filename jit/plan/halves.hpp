@@ -1,8 +1,8 @@
-// Rule: what a reduction makes of f16 and bf16 that its results share is written as an expression of f32, in which its
-// loads are cast. So it is held anyway; but only as f32 is it seen that panels and tiles may keep it, so that each
-// element is converted once, not for each result. Condition: two loads of which each has an index that the other lacks,
-// and none that has both, as in products, distances and convolutions. Result: the reduction of f32, cast. For
-// processors: a GPU has instructions for products of halves. Shown by tests/jit/halves.cpp.
+// Rule: what a stage computes of f16 and bf16 is written as an expression of f32, in which its loads are cast; its
+// result is cast back. So it is held anyway; but only as f32 do other rules see sums that scans, scatters, stencils and
+// tiles may take, and panels keep elements that are converted once. Condition: halves are added, multiplied and the
+// like; what is only chosen, compared or stored stays. For processors: a GPU has instructions for products of halves.
+// Shown by tests/jit/halves.cpp.
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 

@@ -1,4 +1,4 @@
-// Reductions of f16 and bf16 whose results share what they load: in panels and tiles of f32, as those of f32 are.
+// What is computed of f16 and bf16 has the panels, tiles and algorithms of f32.
 #include "plan_harness.hpp"
 
 namespace sheaf::test {
@@ -41,13 +41,42 @@ TEST(halves, values_of_pairs_have_tiles) {
   }
 }
 
-// What only one result reads is not.
-TEST(halves, sums_along_rows_stay) {
-  constexpr auto squares = define<"squares">(i) = sum(k, x(i, k) * x(i, k));
-  trial test = trial_of(squares);
-  test.random("x", {70, 131});
-  EXPECT_FALSE(says(test, "halves")) << test.plan_text();
-  test.expect_right(1e-2);
+// Sums that would be equal if they were stored.
+TEST(halves, positions_are_of_what_is_held) {
+  constexpr auto y = tensor<"y", bfloat16, 1>;
+  constexpr auto greatest = define<"greatest">() = argmax(i, y(i) + 256_c);
+  trial test = trial_of(greatest);
+  test.with("y", {5}, {0, 0.5, 0.75, 0.25, 0.5});
+  test.expect_right(0);
+}
+
+// Rules see them as those of f32.
+TEST(halves, have_the_algorithms_of_f32) {
+  constexpr auto y = tensor<"y", bfloat16, 1>;
+  constexpr auto so_far = define<"so_far">(i.in(0_c, extent(y, dim<0>))) = logsumexp(j.in(0_c, i + 1_c), y(j));
+  constexpr auto loss = sum(i, so_far(i) * so_far(i));
+  trial running = trial_of(so_far, grad(loss, y));
+  running.random("y", {700});
+  EXPECT_FALSE(says(running, "materialised results")) << running.plan_text();
+  running.expect_right(1e-2);
+  constexpr auto filtered = define<"filtered">(i.in(0_c, extent(x, dim<0>)), j.in(0_c, extent(x, dim<1>))) =
+      sum(k.in(0_c, 5_c), x.padded(0_c)(i, j + k - 2_c) * z(k, 0_c));
+  trial windows = trial_of(filtered);
+  windows.random("x", {40, 90}).random("z", {5, 1});
+  EXPECT_TRUE(says(windows, "unrolled stencil")) << windows.plan_text();
+  windows.expect_right(1e-2);
+}
+
+// A row of few elements in each lane, whatever their type.
+TEST(halves, short_rows_are_lanes) {
+  constexpr auto share = define<"share">(i, j) = exp(x(i, j)) / sum(k, exp(x(i, k)));
+  for (const std::int64_t columns : {2, 3, 5, 12, 21}) {
+    trial test = trial_of(share);
+    test.random("x", {1003, columns});
+    EXPECT_TRUE(says(test, columns > 8 ? "along short rows" : "t in 16 lanes") || says(test, "i in 16 lanes"))
+        << test.plan_text();
+    test.expect_right(1e-2);
+  }
 }
 
 }  // namespace
