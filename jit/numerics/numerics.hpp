@@ -132,6 +132,11 @@ namespace few_terms {
 inline constexpr std::int64_t most = 4;
 }  // namespace few_terms
 
+// ---- Ranges that move with their results: lanes are results, where a row has so many
+namespace moving_ranges {
+inline constexpr double least_results = 48;
+}  // namespace moving_ranges
+
 // ---- A scatter of many updates to few rows, by a table of partial results for each block of updates
 namespace tables {
 inline constexpr double from = 49152;           // elements updated: below, one table is as fast

@@ -15,10 +15,11 @@ namespace {
 
 using namespace tuning::cache_tile;
 
-// A buffer keeps it as it is: halves are computed in f32, and rounded only where they are stored.
+// A buffer keeps it as it is: halves are computed in f32, and rounded only where they are stored. Places are computed.
 bool may_pack(const graph& g, node_id n) {
   const element type = g.type(n);
   if (type == element::boolean || g.kind(n) == op::reduce) return false;
+  if (!is_floating(type) && !holds(g, n, op::load)) return false;
   return g.kind(n) == op::load || numerics::accumulated(type) == type;
 }
 

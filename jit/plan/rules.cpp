@@ -30,6 +30,7 @@
 #include <sheaf/jit/plan/algorithms/scatter/near_scatter.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scatter_by_place.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
+#include <sheaf/jit/plan/algorithms/window/moving_ranges.hpp>
 #include <sheaf/jit/plan/algorithms/window/separate_windows.hpp>
 #include <sheaf/jit/plan/algorithms/window/window_functions.hpp>
 #include <sheaf/jit/plan/short_rows.hpp>
@@ -153,6 +154,7 @@ constexpr rule table[] = {
 
 constexpr rule last_table[] = {
     {"unrolled stencil", "small windows that are left in a map", on_stage<take_stencil>},
+    {"moving ranges", "of windows that are not unrolled: lanes go along their results", on_stage<take_moving_ranges>},
     {"atomic scatter", "asked for by options; before the list that a scatter has otherwise", on_stage<take_atomic>},
     {"slice lists", "where tasks of a range scatter would walk many slices in vain", on_stage<list_slices>},
     {"inverse index", "where rows of a scatter come from memory for each update, and what updates read does not",

@@ -162,6 +162,16 @@ TEST(rules, of_images) {
   });
 }
 
+TEST(rules, of_ranges_that_move_with_lanes) {
+  constexpr auto taps = tensor<"taps", double, 1>;
+  constexpr auto row = tensor<"row", double, 1>;
+  constexpr auto filtered =
+      define<"filtered">(i.in(0_c, extent(row, dim<0>))) = sum(s, taps(s) * row.padded(0_c)(i + s - 9_c));
+  expect_without_rules("filters of many taps", detail::build_graph<decltype(filtered)>(), [](trial& to) {
+    to.random("taps", {19}).random("row", {100});
+  });
+}
+
 TEST(rules, of_products_of_halves) {
   constexpr auto a = tensor<"a", bfloat16, 2>;
   constexpr auto b = tensor<"b", bfloat16, 2>;

@@ -27,17 +27,14 @@ class loop_middle {
   // Is there enough to decide, however long the loop is?
   bool may_have_parts(int least_comparisons) const {
     bool divides = false;
-    const auto compares = std::ranges::count_if(loop_.body, [&](const statement& s) {
-      if (s.kind != statement_kind::instruct || get(s.id).code != opcode::elementwise) return false;
-      const instruction& i = get(s.id);
-      divides = divides || (i.vector && i.what == op::remainder);
-      const bool orders = i.what == op::less || i.what == op::less_equal || i.what == op::minimum;
-      if (!i.vector || (!orders && i.what != op::maximum)) return false;
-      const auto a = form_of(i.args[0]), b = form_of(i.args[1]);
-      return a && b && a->slope != b->slope;
-    });
-    const bool copies = may_copy() || (has_slow_lanes() && may_copy_loops());
-    return copies && (divides || compares >= least_comparisons);
+    int own = 0, within = 0;  // comparisons, those in loops within too
+    for (const statement& s : loop_.body) {
+      divides = divides || (s.kind == statement_kind::instruct && is_remainder_of_lanes(get(s.id)));
+      own += compares_lanes(s) ? 1 : 0;
+    }
+    for_each_within(loop_.body, [&](const statement& s) { within += compares_lanes(s) ? 1 : 0; });
+    const bool copies = may_copy() || ((has_slow_lanes() || within >= least_comparisons) && may_copy_loops());
+    return copies && (divides || own + within >= least_comparisons);
   }
 
  protected:
@@ -64,8 +61,29 @@ class loop_middle {
   void find_made(const block& body) {
     for (const statement& s : body) {
       if (s.kind == statement_kind::instruct) made_.insert(s.id);
+      if (s.kind == statement_kind::loop) within_[s.loop] = {s.low, s.high};
       find_made(s.body);
     }
+  }
+  // Of the serial loops within.
+  template <class Visit>
+  static void for_each_within(const block& body, const Visit& visit) {
+    for (const statement& s : body) {
+      if (s.kind != statement_kind::loop || s.how_loop != loop_kind::serial) continue;
+      for (const statement& each : s.body) visit(each);
+      for_each_within(s.body, visit);
+    }
+  }
+  static bool is_remainder_of_lanes(const instruction& i) {
+    return i.code == opcode::elementwise && i.vector && i.what == op::remainder;
+  }
+  bool compares_lanes(const statement& s) const {
+    if (s.kind != statement_kind::instruct || get(s.id).code != opcode::elementwise) return false;
+    const instruction& i = get(s.id);
+    const bool orders = i.what == op::less || i.what == op::less_equal || i.what == op::minimum;
+    if (!i.vector || (!orders && i.what != op::maximum)) return false;
+    const auto a = form_of(i.args[0]), b = form_of(i.args[1]);
+    return a && b && a->slope != b->slope;
   }
   bool may_copy(const block& body, bool folds) const {
     return std::ranges::all_of(body, [&](const statement& s) {
@@ -106,8 +124,10 @@ class loop_middle {
     if (i.code == opcode::constant && i.bits < middle::largest && i.bits > -middle::largest)
       return affine{0, i.bits, {}};
     if (is_outside(v)) return affine{0, 0, {{v, 1}}};
-    if (i.code == opcode::lanes || i.code == opcode::counter)
-      return i.target == loop_.loop ? std::optional(affine{1, 0, {}}) : std::nullopt;
+    if (i.code == opcode::lanes || i.code == opcode::counter) {
+      if (i.target == loop_.loop) return affine{1, 0, {}};
+      return ends_within(v) ? std::optional(affine{0, 0, {{v, 1}}}) : std::nullopt;
+    }
     const auto times = holds_.times.find(v);
     const bool sum = i.code == opcode::elementwise && (i.what == op::add || i.what == op::sub);
     if (!sum && times == holds_.times.end()) return std::nullopt;
@@ -116,6 +136,24 @@ class loop_middle {
     if (!a || !b) return std::nullopt;
     a->add(*b, !sum ? -times->second : i.what == op::add ? 1 : -1);
     return a;
+  }
+
+  // Of the counter of a loop within, whose ends stand before the loop.
+  const std::pair<value, value>* ends_within(value v) const {
+    const instruction& i = get(v);
+    const auto found = i.code == opcode::counter ? within_.find(i.target) : within_.end();
+    if (found == within_.end() || !is_outside(found->second.first) || !is_outside(found->second.second)) return nullptr;
+    return &found->second;
+  }
+  // The least of it over all iterations of loops within.
+  affine least_of(const affine& a) const {
+    affine least{a.slope, a.constant, {}};
+    for (const auto& [v, factor] : a.terms) {
+      const auto* const ends = is_outside(v) ? nullptr : ends_within(v);
+      const value at = ends == nullptr ? v : factor > 0 ? ends->first : ends->second;
+      least.add({0, ends != nullptr && factor < 0 ? -1 : 0, {{at, 1}}}, factor);
+    }
+    return least;
   }
 
   value built(const affine& a, block_builder& b) const {
@@ -145,7 +183,7 @@ class loop_middle {
       other.add(d, -1);
       d = other;
     }
-    affine rest = d;
+    affine rest = least_of(d);
     rest.slope = 0;
     const std::int64_t steep = std::abs(d.slope);
     const value n = built(rest, before_);
@@ -165,30 +203,32 @@ class loop_middle {
   }
 
   void decide() {
-    for (const statement& s : loop_.body) {
-      if (s.kind != statement_kind::instruct || get(s.id).code != opcode::elementwise || !get(s.id).vector) continue;
-      const instruction i = get(s.id);
-      const bool logical = i.what == op::logical_and || i.what == op::logical_or || i.what == op::logical_not;
-      if (logical || i.what == op::select)
-        for (const value v : i.args)
-          if (get(v).type == element::boolean && is_outside(v) && !get(v).vector) decide_outside(v);
-      if (i.what == op::remainder) decide_remainder(s.id, i);
-      const bool compares = i.what == op::less || i.what == op::less_equal;
-      if (!compares && i.what != op::minimum && i.what != op::maximum) continue;
-      auto d = difference(i.args[1], i.args[0]);  // args[0] <= args[1]
-      if (!d) continue;
-      if (i.what == op::less) {
-        d->first.constant -= 1;
-        if (d->second) d->second = *d->second - 1;
-      }
-      const auto truth = nonnegative(d->first, d->second);
-      if (!truth) continue;
-      ++holds_.lanes;
-      if (compares)
-        holds_.truths[s.id] = *truth;
-      else
-        holds_.same[s.id] = i.args[*truth == (i.what == op::minimum) ? 0 : 1];
+    for (const statement& s : loop_.body) decide(s, false);
+    for_each_within(loop_.body, [&](const statement& s) { decide(s, true); });
+  }
+  void decide(const statement& s, bool is_within) {
+    if (s.kind != statement_kind::instruct || get(s.id).code != opcode::elementwise || !get(s.id).vector) return;
+    const instruction i = get(s.id);
+    const bool logical = i.what == op::logical_and || i.what == op::logical_or || i.what == op::logical_not;
+    if (logical || i.what == op::select)
+      for (const value v : i.args)
+        if (get(v).type == element::boolean && is_outside(v) && !get(v).vector) decide_outside(v);
+    if (i.what == op::remainder && !is_within) decide_remainder(s.id, i);
+    const bool compares = i.what == op::less || i.what == op::less_equal;
+    if (!compares && i.what != op::minimum && i.what != op::maximum) return;
+    auto d = difference(i.args[1], i.args[0]);  // args[0] <= args[1]
+    if (!d) return;
+    if (i.what == op::less) {
+      d->first.constant -= 1;
+      if (d->second) d->second = *d->second - 1;
     }
+    const auto truth = nonnegative(d->first, d->second);
+    if (!truth) return;
+    ++holds_.lanes;
+    if (compares)
+      holds_.truths[s.id] = *truth;
+    else
+      holds_.same[s.id] = i.args[*truth == (i.what == op::minimum) ? 0 : 1];
   }
   // Within one multiple of the divisor.
   void decide_remainder(value id, const instruction& i) {
@@ -246,6 +286,7 @@ class loop_middle {
   middle& middle_;
   block_builder before_;  // what stands before the loops
   std::unordered_set<value> made_;
+  std::unordered_map<std::int32_t, std::pair<value, value>> within_;  // ends of the loops within
   assumed holds_;
   value low_ = none, high_ = none, all_ = none;  // bounds of the middle, and what else must hold
   value first_ = none, end_ = none;

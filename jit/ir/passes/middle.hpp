@@ -20,7 +20,10 @@ class middle {
   static constexpr std::int64_t largest = std::int64_t{1} << 40;  // of numbers that are followed
   middle(const module& m, const kernel& k, const extent_of& typical) : m_(m), k_(k), typical_(typical) { find(k.body); }
 
-  void add(const statement& loop) { loops_[loop.loop] = {loop.low, loop.high}; }
+  void add(const statement& loop) {
+    loops_[loop.loop] = {loop.low, loop.high};
+    find(loop.body);
+  }
   std::optional<std::int64_t> operator()(value v) {
     if (const auto known = known_.find(v); known != known_.end()) return known->second;
     known_[v] = std::nullopt;
@@ -31,8 +34,7 @@ class middle {
   static std::size_t slot(std::int32_t v) { return static_cast<std::size_t>(v); }
   void find(const block& body) {
     for (const statement& s : body) {
-      if (s.kind == statement_kind::loop) add(s);
-      find(s.body);
+      s.kind == statement_kind::loop ? add(s) : find(s.body);
     }
   }
   std::optional<std::int64_t> computed(const instruction& i) {
