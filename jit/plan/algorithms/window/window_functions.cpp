@@ -75,13 +75,15 @@ class moved_value {
   moved_value(const context& c, node_id reduce, node_id value, const stage& s)
       : c_(c), g_(c.g), value_(value), computed_(g_.free[value]) {
     for (const node_id u : bound_indices(g_, reduce)) move(u);
-    if (!back_.empty()) computed_ |= set_of(g_, s.indices);  // the reduction is within its loops
+    within_ = computed_;
+    within_ |= set_of(g_, s.indices);
   }
 
   bool is_repeated() const {
     if (back_.empty() || !has_closed_ranges(g_, value_) || !is_of_one_tensor()) return false;
-    const amount computed = c_.known.trips(computed_), needed = c_.known.trips(g_.free[value_]);
-    return all_of({{computed, often_in_windows}, {computed, places_in_windows * needed}});
+    const amount overlap = c_.known.trips(computed_), computed = c_.known.trips(within_);
+    const amount needed = c_.known.trips(g_.free[value_]);
+    return all_of({{computed, often_in_windows}, {computed, places_in_windows * needed}, {2 * overlap, 3 * needed}});
   }
 
   // What stores the value, read at the places that the value had.
@@ -122,7 +124,8 @@ class moved_value {
   const context& c_;
   graph& g_;
   node_id value_;
-  index_set computed_;  // the indices for which it is computed where it stands
+  index_set computed_;  // the indices for which windows compute it
+  index_set within_;    // and those of all loops around it
   std::vector<std::pair<node_id, node_id>> back_;
 };
 
