@@ -31,7 +31,7 @@ TEST(moving_ranges, of_rows) {
 
 TEST(moving_ranges, of_images) {
   constexpr auto filtered = define<"filtered">(i.in(0_c, extent(y, dim<0>)), j.in(0_c, extent(y, dim<1>))) =
-      max(over(a, b), m(a, b) + y.padded(-9_c)(i + a - 3_c, j - b + 8_c));
+      sum(over(a, b), m(a, b) * y.padded(0_c)(i + a - 3_c, j - b + 8_c));
   trial test = trial_of(filtered);
   test.random("y", {20, 90}).random("m", {6, 19});
   EXPECT_TRUE(says(test, "moving ranges")) << test.plan_text();

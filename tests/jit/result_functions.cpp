@@ -77,7 +77,7 @@ TEST(result_functions, of_slices_for_a_loss_and_its_gradient) {
 TEST(result_functions, of_masked_rows) {
   constexpr auto kept = define<"kept">(t) = log1p(sum(f.where(keep(t, f)), x(t, f) * x(t, f)));
   trial test = trial_of(kept);
-  test.random("x", {1300, 40}).below("keep", {1300, 40}, 2);
+  test.random("x", {1300, 70}).below("keep", {1300, 70}, 2);
   EXPECT_TRUE(in_lanes(test)) << test.plan_text();
   test.expect_right(1e-5);
 }
