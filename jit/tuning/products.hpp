@@ -25,3 +25,8 @@ inline constexpr double stays = 32 << 10;  // bytes; limit: of what rows share, 
 inline constexpr double places_of_walks = 4;  // factor; estimate: of what a batch shares, to those of one walk
 
 }  // namespace sheaf::inline v0_1::tuning::products
+namespace sheaf::inline v0_1::tuning::moving_ranges {
+
+inline constexpr double most_idle = 2;  // factor; estimate: of places that all results walk, to those of one
+
+}  // namespace sheaf::inline v0_1::tuning::moving_ranges

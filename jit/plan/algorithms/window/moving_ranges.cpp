@@ -7,15 +7,17 @@
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/difference.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
-#include <sheaf/jit/tuning/tuning.hpp>
+#include <sheaf/jit/tuning/products.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
+using tuning::moving_ranges::most_idle;
+
 class moving_ranges {
  public:
-  moving_ranges(const context& c, const stage& s) : g_(c.g), known_(c.known.bits()), lane_(s.indices.back()) {}
+  moving_ranges(const context& c, const stage& s) : g_(c.g), known_(c.known), lane_(s.indices.back()) {}
 
   // The stage's value with one range for all results of a row; no_node: lanes cannot go along them.
   node_id operator()(node_id body) {
@@ -46,8 +48,9 @@ class moving_ranges {
     return no_node;
   }
   // From one of the low ends to one of the high ends, where they move alike, or not at all: as many places for all
-  // results. What is as long as the row of results is no window of it.
+  // results, and hardly more than a range in the middle has. What is as long as the row of results is no window of it.
   range window_of(node_id idx) const {
+    const auto typical = places_in_middle(idx);
     std::vector<node_id> lows, highs;
     arms(g_, g_.arg(idx, 0), op::maximum, lows);
     arms(g_, g_.arg(idx, 1), op::minimum, highs);
@@ -56,9 +59,22 @@ class moving_ranges {
         const node_id places = difference(g_, high, low);
         if (places == no_node || !g_.free[places].empty() || holds(g_, low, op::load)) continue;
         const node_id row = difference(g_, g_.arg(lane_, 1), g_.arg(lane_, 0));
-        if (row == no_node || !known_equal(g_, places, row)) return {low, places};
+        if (row != no_node && known_equal(g_, places, row)) continue;
+        const auto all = known_.value(places);
+        if (all && typical && *all <= most_idle * *typical) return {low, places};
       }
     return {};
+  }
+  // Of a range, where the indices that move it are in the middle of theirs.
+  std::optional<amount> places_in_middle(node_id idx) const {
+    node_id places = make(g_, op::sub, g_.arg(idx, 1), g_.arg(idx, 0));
+    while (!g_.free[places].empty()) {
+      replacement put(g_);
+      for (const node_id other : indices_of(g_, g_.free[places]))
+        put.add(other, make(g_, op::quotient, make(g_, op::add, g_.arg(other, 0), g_.arg(other, 1)), integer(g_, 2)));
+      places = put(places);
+    }
+    return holds(g_, places, op::load) ? std::nullopt : known_.value(places);
   }
   node_id counted(node_id n, node_id idx) const {
     const range r = window_of(idx);
@@ -94,6 +110,7 @@ class moving_ranges {
 
 bool take_moving_ranges(const context& c, stage& s) {
   if (s.how != way::map || s.indices.empty() || s.where == place::check || c.known.for_groups()) return false;
+  if (s.rows.whole != no_node || s.rows.block != no_node) return false;  // a block of rows is walked once
   const std::vector<node_id> all = reductions_in(c.g, s.body);
   const bool moves = std::ranges::any_of(all, [&](node_id n) {
     return std::ranges::any_of(bound_indices(c.g, n),
