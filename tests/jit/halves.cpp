@@ -1,7 +1,7 @@
 // Reductions of f16 and bf16 whose results share what they load: in panels and tiles of f32, as those of f32 are.
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::halves_tests {
 namespace {
 
 constexpr auto i = axis<"i">;
@@ -51,4 +51,4 @@ TEST(halves, sums_along_rows_stay) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::halves_tests

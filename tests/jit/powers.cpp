@@ -3,7 +3,7 @@
 
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::powers_tests {
 namespace {
 
 constexpr auto i = axis<"i">;
@@ -23,4 +23,4 @@ TEST(powers, by_numbers) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::powers_tests
