@@ -10,10 +10,8 @@
 
 #include "machine.hpp"
 
+namespace sheaf::test::bits_tests {
 namespace {
-
-using namespace sheaf;
-using namespace sheaf::test;
 
 constexpr auto t = axis<"t">;
 constexpr auto f = axis<"f">;
@@ -187,3 +185,4 @@ TEST(bits, of_f32_are_those_of_the_cpu) { expect_bits_of_sums<float>(); }
 TEST(bits, of_f64_are_those_of_the_cpu) { expect_bits_of_sums<double>(); }
 
 }  // namespace
+}  // namespace sheaf::test::bits_tests

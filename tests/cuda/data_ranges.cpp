@@ -7,10 +7,8 @@
 
 #include "machine.hpp"
 
+namespace sheaf::test::data_ranges_tests {
 namespace {
-
-using namespace sheaf;
-using namespace sheaf::test;
 
 constexpr auto i = axis<"i">;
 constexpr auto j = axis<"j">;
@@ -72,3 +70,4 @@ TEST(data_ranges, have_lanes_for_rows) {
 }
 
 }  // namespace
+}  // namespace sheaf::test::data_ranges_tests

@@ -6,10 +6,8 @@
 #include <coverage/by_name.hpp>
 #include <cuda/plan_text.hpp>
 
+namespace sheaf::test::group_tables_tests {
 namespace {
-
-using namespace sheaf;
-using namespace sheaf::test;
 
 constexpr auto t = axis<"t">;
 constexpr auto u = axis<"u">;
@@ -97,3 +95,4 @@ TEST(group_tables, batch_norm) {
 }
 
 }  // namespace
+}  // namespace sheaf::test::group_tables_tests

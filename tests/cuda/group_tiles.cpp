@@ -6,10 +6,8 @@
 #include <sheaf/dsl/graph/pack.hpp>
 #include <sheaf/jit/pipeline.hpp>
 
+namespace sheaf::test::group_tiles_tests {
 namespace {
-
-using namespace sheaf;
-using namespace sheaf::test;
 
 constexpr auto i = axis<"i">;
 constexpr auto j = axis<"j">;
@@ -132,3 +130,4 @@ TEST(group_tiles, are_for_results_that_share_much) {
 }
 
 }  // namespace
+}  // namespace sheaf::test::group_tiles_tests

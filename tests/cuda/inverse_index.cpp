@@ -8,10 +8,8 @@
 
 #include "machine.hpp"
 
+namespace sheaf::test::inverse_index_tests {
 namespace {
-
-using namespace sheaf;
-using namespace sheaf::test;
 
 constexpr auto m = axis<"m">;
 constexpr auto k = axis<"k">;
@@ -158,3 +156,4 @@ TEST(lists, checks_of_a_launch_wait_for_each_other) {
 }
 
 }  // namespace
+}  // namespace sheaf::test::inverse_index_tests

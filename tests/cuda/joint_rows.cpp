@@ -6,10 +6,8 @@
 #include <sheaf/dsl/graph/pack.hpp>
 #include <sheaf/jit/pipeline.hpp>
 
+namespace sheaf::test::joint_rows_tests {
 namespace {
-
-using namespace sheaf;
-using namespace sheaf::test;
 
 constexpr auto t = axis<"t">;
 constexpr auto k = axis<"k">;
@@ -74,3 +72,4 @@ TEST(joint_rows, of_many_updates) {
 }
 
 }  // namespace
+}  // namespace sheaf::test::joint_rows_tests

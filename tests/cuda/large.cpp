@@ -3,10 +3,8 @@
 
 #include <coverage/by_name.hpp>
 
+namespace sheaf::test::large_tests {
 namespace {
-
-using namespace sheaf;
-using namespace sheaf::test;
 
 constexpr auto x = tensor<"x", float, 2>;
 constexpr auto v3 = tensor<"v3", float, 3>;
@@ -141,3 +139,4 @@ TEST(large, losses) {
 }
 
 }  // namespace
+}  // namespace sheaf::test::large_tests

@@ -13,10 +13,8 @@
 
 #include "machine.hpp"
 
+namespace sheaf::test::mma_tiles_tests {
 namespace {
-
-using namespace sheaf;
-using namespace sheaf::test;
 
 constexpr auto i = axis<"i">;
 constexpr auto j = axis<"j">;
@@ -219,3 +217,4 @@ TEST(mma_tiles, only_of_halves) {
 }
 
 }  // namespace
+}  // namespace sheaf::test::mma_tiles_tests

@@ -8,10 +8,8 @@
 #include <coverage/by_name.hpp>
 #include <cuda/plan_text.hpp>
 
+namespace sheaf::test::one_walk_tests {
 namespace {
-
-using namespace sheaf;
-using namespace sheaf::test;
 
 constexpr auto i = axis<"i">;
 constexpr auto j = axis<"j">;
@@ -151,3 +149,4 @@ TEST(one_walk, where_a_walk_is_saved) {
 }
 
 }  // namespace
+}  // namespace sheaf::test::one_walk_tests

@@ -10,10 +10,8 @@
 
 #include "machine.hpp"
 
+namespace sheaf::test::register_rows_tests {
 namespace {
-
-using namespace sheaf;
-using namespace sheaf::test;
 
 constexpr auto x = tensor<"x", float, 2>;
 constexpr auto d = tensor<"d", double, 2>;
@@ -144,3 +142,4 @@ TEST(register_rows, partial_results_are_stored_once) {
 }
 
 }  // namespace
+}  // namespace sheaf::test::register_rows_tests

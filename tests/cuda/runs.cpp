@@ -6,10 +6,8 @@
 
 #include "machine.hpp"
 
+namespace sheaf::test::runs_tests {
 namespace {
-
-using namespace sheaf;
-using namespace sheaf::test;
 
 constexpr auto i = axis<"i">;
 constexpr auto j = axis<"j">;
@@ -91,3 +89,4 @@ TEST(runs, functions_and_their_compositions) {
 }
 
 }  // namespace
+}  // namespace sheaf::test::runs_tests

@@ -11,10 +11,8 @@
 
 #include "machine.hpp"
 
+namespace sheaf::test::scan_results_tests {
 namespace {
-
-using namespace sheaf;
-using namespace sheaf::test;
 
 graph graph_of(const std::string& program) {
   const std::string text =
@@ -70,3 +68,4 @@ TEST(scan_results, are_stored_by_the_scan) {
 }
 
 }  // namespace
+}  // namespace sheaf::test::scan_results_tests

@@ -10,10 +10,8 @@
 
 #include "machine.hpp"
 
+namespace sheaf::test::shared_lists_tests {
 namespace {
-
-using namespace sheaf;
-using namespace sheaf::test;
 
 const std::string inputs = "input k: i64[?]\ninput w: f32[?]\ninput v: f32[?]\ninput x: f32[?, ?]\naxis n: 4200\n";
 const std::string sums = "s(n) = sum(i.where(k(i) == n), w(i))\n";
@@ -83,3 +81,4 @@ TEST(shared_lists, not_of_others) {
 }
 
 }  // namespace
+}  // namespace sheaf::test::shared_lists_tests

@@ -12,10 +12,8 @@
 
 #include "machine.hpp"
 
+namespace sheaf::test::states_tests {
 namespace {
-
-using namespace sheaf;
-using namespace sheaf::test;
 
 const std::string maps =
     "monoid affine((a1, b1), (a2, b2)) = tuple(a1 * a2, a2 * b1 + b2) identity tuple(1, 0) in_order\n";
@@ -93,3 +91,4 @@ TEST(running_states, rows_have_lanes) {
 }
 
 }  // namespace
+}  // namespace sheaf::test::states_tests

@@ -6,9 +6,8 @@
 #include <sheaf/jit/pipeline.hpp>
 #include <sheaf/sheaf.hpp>
 
+namespace sheaf::test::tasks_tests {
 namespace {
-
-using namespace sheaf;
 
 constexpr auto i = axis<"i">;
 constexpr auto j = axis<"j">;
@@ -265,3 +264,4 @@ TEST(sorts, carry_what_an_update_depends_on) {
 }
 
 }  // namespace
+}  // namespace sheaf::test::tasks_tests

@@ -10,10 +10,8 @@
 
 #include "machine.hpp"
 
+namespace sheaf::test::tie_bits_tests {
 namespace {
-
-using namespace sheaf;
-using namespace sheaf::test;
 
 constexpr auto t = axis<"t">;
 constexpr auto u = axis<"u">;
@@ -95,3 +93,4 @@ TEST(tie_bits, share_a_kernel_with_the_extremum) {
 }
 
 }  // namespace
+}  // namespace sheaf::test::tie_bits_tests

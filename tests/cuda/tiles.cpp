@@ -8,10 +8,8 @@
 
 #include "machine.hpp"
 
+namespace sheaf::test::tiles_tests {
 namespace {
-
-using namespace sheaf;
-using namespace sheaf::test;
 
 constexpr auto z = tensor<"z", float, 1>;
 constexpr auto d = tensor<"d", double, 1>;
@@ -175,3 +173,4 @@ TEST(tiles, are_for_slices_that_follow_each_other) {
 }
 
 }  // namespace
+}  // namespace sheaf::test::tiles_tests

@@ -10,7 +10,6 @@
 namespace sheaf::fuzz {
 
 namespace {
-constexpr double unknown = std::numeric_limits<double>::infinity();
 
 // A result of f16 or bf16 may be rounded to its type before it is used, to an infinity too. Whether it is the same as
 // another is asked of what both are rounded to.

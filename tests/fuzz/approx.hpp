@@ -19,6 +19,9 @@ struct summands {
   std::int64_t count = 1;
 };
 
+// An error that nothing is known of.
+constexpr double unknown = std::numeric_limits<double>::infinity();
+
 // error: at most this far from what a kernel has; infinite: unknown. 0: it has exactly this.
 struct approximate {
   double real = 0;

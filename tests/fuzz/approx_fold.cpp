@@ -13,7 +13,6 @@
 namespace sheaf::fuzz {
 
 namespace {
-constexpr double unknown = std::numeric_limits<double>::infinity();
 
 element folded_in(element type) { return type == element::f64 ? type : element::f32; }
 

@@ -7,10 +7,6 @@
 
 namespace sheaf::fuzz {
 
-namespace {
-constexpr double unknown = std::numeric_limits<double>::infinity();
-}
-
 double unit_of(element type) {
   return type == element::f16 ? 0x1p-11 : type == element::bf16 ? 0x1p-8 : type == element::f64 ? 0x1p-53 : 0x1p-24;
 }

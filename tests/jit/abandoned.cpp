@@ -2,7 +2,7 @@
 
 #include <sheaf/dsl/graph/make.hpp>
 
-namespace sheaf::test {
+namespace sheaf::test::abandoned_tests {
 namespace {
 
 node_id index(graph& g, int number) {
@@ -32,4 +32,4 @@ TEST(abandoned, nodes_are_made_anew_and_others_get_their_ordinals) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::abandoned_tests

@@ -9,7 +9,7 @@
 
 #include <sheaf/jit/engine/background.hpp>
 
-namespace sheaf::test {
+namespace sheaf::test::background_tests {
 namespace {
 
 using jit::background;
@@ -43,4 +43,4 @@ TEST(background, an_owner_takes_its_jobs_back) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::background_tests

@@ -2,7 +2,7 @@
 // sizes.
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::backward_tests {
 namespace {
 
 constexpr auto i = axis<"i">;
@@ -46,4 +46,4 @@ TEST(backward, loads_whole_registers) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::backward_tests

@@ -2,7 +2,7 @@
 // evaluator, the same bits elsewhere, and what the plan says.
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::batched_products_tests {
 namespace {
 
 constexpr auto n = axis<"n">;
@@ -126,4 +126,4 @@ TEST(batched_products, linear_attention) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::batched_products_tests

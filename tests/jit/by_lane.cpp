@@ -6,7 +6,7 @@
 
 #include "processors.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::by_lane_tests {
 namespace {
 
 SHEAF_ON_PROCESSORS(by_lane);
@@ -88,4 +88,4 @@ TEST(written_out, code_without_insertq) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::by_lane_tests

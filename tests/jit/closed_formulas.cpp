@@ -6,7 +6,7 @@
 #include <sheaf/jit/plan/shape_facts.hpp>
 #include <sheaf/sheaf.hpp>
 
-namespace sheaf::test {
+namespace sheaf::test::closed_formulas_tests {
 namespace {
 
 constexpr auto x = tensor<"x", float, 2>;
@@ -49,4 +49,4 @@ TEST(closed_formulas, have_the_values_of_facts) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::closed_formulas_tests

@@ -2,7 +2,7 @@
 // the evaluator, whatever the ranges, the layout and the tasks.
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::collapsed_rows_tests {
 namespace {
 
 constexpr auto b = axis<"b">;
@@ -86,4 +86,4 @@ TEST(collapsed_rows, small_ones_are_left) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::collapsed_rows_tests

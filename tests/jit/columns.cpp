@@ -5,7 +5,7 @@
 
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::columns_tests {
 namespace {
 
 constexpr auto i = axis<"i">;
@@ -219,4 +219,4 @@ TEST(columns, squares_far_from_zero) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::columns_tests

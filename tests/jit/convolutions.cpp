@@ -2,7 +2,7 @@
 // the same bits for any tasks.
 #include "convolutions.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::convolutions_tests {
 namespace {
 
 using namespace convolutions;
@@ -125,4 +125,4 @@ TEST(convolutions, points_of_images) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::convolutions_tests

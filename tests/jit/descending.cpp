@@ -1,7 +1,7 @@
 // Folds that count down from the end of an axis to a place of it are running results like those that count up.
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::descending_tests {
 namespace {
 
 constexpr auto b = axis<"b">;
@@ -57,4 +57,4 @@ TEST(descending, gradients) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::descending_tests

@@ -8,7 +8,7 @@
 
 #include "harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::division_tests {
 namespace {
 
 template <class T>
@@ -137,4 +137,4 @@ TYPED_TEST(division_of, special_numbers) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::division_tests

@@ -4,7 +4,7 @@
 
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::error_bound_tests {
 namespace {
 
 constexpr auto i = axis<"i">;
@@ -81,4 +81,4 @@ TEST(error_bound, is_a_line_of_the_plan) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::error_bound_tests

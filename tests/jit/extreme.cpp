@@ -4,7 +4,7 @@
 
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::extreme_tests {
 namespace {
 
 constexpr auto i = axis<"i">;
@@ -115,4 +115,4 @@ TEST(extreme, rows_with_gaps) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::extreme_tests

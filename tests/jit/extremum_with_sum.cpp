@@ -5,7 +5,7 @@
 
 #include "tie_data.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::extremum_with_sum_tests {
 namespace {
 
 constexpr auto i = axis<"i">;
@@ -280,4 +280,4 @@ TEST(ties_of_windows, cost_what_small_ones_do) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::extremum_with_sum_tests

@@ -1,7 +1,7 @@
 // Reductions of a few constant terms are these terms: no loop is folded across lanes, and others may be lanes.
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::few_terms_tests {
 namespace {
 
 constexpr auto i = axis<"i">;
@@ -57,4 +57,4 @@ TEST(few_terms, not_of_windows_and_conditions) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::few_terms_tests

@@ -1,7 +1,7 @@
 // Sums of rows that several reductions read: stored, where they are smaller than what they are made of.
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::folded_again_tests {
 namespace {
 
 constexpr auto b = axis<"b">;
@@ -51,4 +51,4 @@ TEST(folded_again, pairs) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::folded_again_tests

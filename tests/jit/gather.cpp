@@ -1,7 +1,7 @@
 // Rows that data names or a mask keeps: listed before they are read, beyond the end of a slice, with nothing to keep.
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::gather_tests {
 namespace {
 
 constexpr auto b = axis<"b">;
@@ -71,4 +71,4 @@ TEST(gather, of_values_of_two_tensors) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::gather_tests

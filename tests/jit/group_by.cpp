@@ -4,7 +4,7 @@
 
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::group_by_tests {
 namespace {
 
 constexpr auto i = axis<"i">;
@@ -243,4 +243,4 @@ TEST(group_by, places_of_each_other) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::group_by_tests

@@ -1,7 +1,7 @@
 // What is computed of f16 and bf16 has the panels, tiles and algorithms of f32.
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::halves_tests {
 namespace {
 
 constexpr auto i = axis<"i">;
@@ -80,4 +80,4 @@ TEST(halves, short_rows_are_lanes) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::halves_tests

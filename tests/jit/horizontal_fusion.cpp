@@ -2,7 +2,7 @@
 // that values are right.
 #include "tie_data.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::horizontal_fusion_tests {
 namespace {
 
 constexpr auto m = axis<"m">;
@@ -101,4 +101,4 @@ TEST(interleaved, not_where_data_stays_in_the_cache_or_threads_share_nothing) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::horizontal_fusion_tests

@@ -1,7 +1,7 @@
 // Updates of several indices are walked, and a row's added, as what names the rows lies in memory.
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::in_memory_order_tests {
 namespace {
 
 constexpr auto b = axis<"b">;
@@ -42,4 +42,4 @@ TEST(in_memory_order, of_sums_but_not_of_positions) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::in_memory_order_tests

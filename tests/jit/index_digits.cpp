@@ -2,7 +2,7 @@
 // and a remainder or through a number that is made of digits, slices of computed ends.
 #include "solved_plans.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::index_digits_tests {
 namespace {
 
 constexpr auto i = axis<"i">;
@@ -166,4 +166,4 @@ TEST(index_digits, of_what_is_left_a_scatter) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::index_digits_tests

@@ -5,7 +5,7 @@
 
 #include "ir_passes.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::insert_prefetch_tests {
 namespace {
 
 constexpr ir::bytes_of_caches caches{.from_last_cache = many_bytes, .from_memory = many_bytes};
@@ -262,4 +262,4 @@ TEST(insert_prefetch, the_next_slice_where_slices_are_adjacent) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::insert_prefetch_tests

@@ -1,7 +1,7 @@
 // A last dimension of few places, whose places are interleaved from lanes along the one before it: stack and its kin.
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::interleaved_tests {
 namespace {
 
 constexpr auto i = axis<"i">;
@@ -147,4 +147,4 @@ TEST(interleaved_columns, halves_of_places) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::interleaved_tests

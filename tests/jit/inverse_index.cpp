@@ -4,7 +4,7 @@
 
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::inverse_index_tests {
 namespace {
 
 constexpr auto m = axis<"m">;
@@ -121,4 +121,4 @@ TEST(updates, nothing_is_written_for_a_bad_name) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::inverse_index_tests

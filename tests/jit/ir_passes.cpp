@@ -6,7 +6,7 @@
 
 #include "ir_passes.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::ir_passes_tests {
 namespace {
 
 // to[i] = from[i], by tasks of one element, or in lanes.
@@ -210,4 +210,4 @@ TEST(unswitch_loops, not_of_what_each_iteration_asks) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::ir_passes_tests

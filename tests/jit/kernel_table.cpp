@@ -6,7 +6,7 @@
 
 #include <sheaf/jit/engine/kernel_table.hpp>
 
-namespace sheaf::test {
+namespace sheaf::test::kernel_table_tests {
 namespace {
 
 using jit::kernel;
@@ -191,4 +191,4 @@ TEST(kernel_table, readers_and_a_writer) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::kernel_table_tests

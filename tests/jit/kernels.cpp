@@ -8,7 +8,7 @@
 
 #include "processors.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::kernels_tests {
 namespace {
 
 SHEAF_ON_PROCESSORS(kernels);
@@ -325,4 +325,4 @@ TEST_P(kernels, a_failed_check_stops_before_any_store) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::kernels_tests

@@ -9,7 +9,7 @@
 
 #include "processors.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::lane_groups_tests {
 namespace {
 
 SHEAF_ON_PROCESSORS(lane_groups);
@@ -107,4 +107,4 @@ TEST_P(lane_groups, sums_stay_in_registers) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::lane_groups_tests

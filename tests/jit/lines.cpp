@@ -8,7 +8,7 @@
 
 #include "harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::lines_tests {
 namespace {
 
 // y(i) = a sum of x(i) * x(i) over threads, and z = y again by a loop of one thread.
@@ -95,4 +95,4 @@ TEST(lines, are_not_told_unasked) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::lines_tests

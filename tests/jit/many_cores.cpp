@@ -6,7 +6,7 @@
 #include "counted_work.hpp"
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::many_cores_tests {
 namespace {
 
 constexpr int workers = 64;
@@ -126,4 +126,4 @@ TEST(many_cores, hardly_any_work_is_of_one_and_none_waits_long) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::many_cores_tests

@@ -12,7 +12,7 @@
 
 #include "harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::math_tests {
 namespace {
 
 template <class T>
@@ -297,4 +297,4 @@ TEST(math, needs_no_vector_library) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::math_tests

@@ -11,7 +11,7 @@
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
 
-namespace sheaf::test {
+namespace sheaf::test::memory_tests {
 namespace {
 
 SHEAF_ON_PROCESSORS(memory);
@@ -210,4 +210,4 @@ TEST_P(memory, locals_guards_masked_scalars_and_streams) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::memory_tests

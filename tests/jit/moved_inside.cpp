@@ -7,7 +7,7 @@
 
 #include "solved_plans.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::moved_inside_tests {
 namespace {
 
 constexpr auto i = axis<"i">;
@@ -229,4 +229,4 @@ TEST(moved_inside, terms_under_conditions) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::moved_inside_tests

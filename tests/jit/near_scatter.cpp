@@ -2,7 +2,7 @@
 // hold them, in lanes; of any stride, border, number of dimensions, element type and data.
 #include "tie_data.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::near_scatter_tests {
 namespace {
 
 constexpr auto b = axis<"b">;
@@ -157,4 +157,4 @@ TEST(near_scatter, wide_windows_stay_scatters) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::near_scatter_tests

@@ -9,7 +9,7 @@
 
 #include "harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::ops_tests {
 namespace {
 
 constexpr const char* processors[] = {"native", "x86-64-v3", "x86-64"};
@@ -299,4 +299,4 @@ TEST(ops, select_takes_lanes) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::ops_tests

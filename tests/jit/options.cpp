@@ -9,7 +9,7 @@
 
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::options_tests {
 namespace {
 
 constexpr auto i = axis<"i">;
@@ -267,4 +267,4 @@ TEST(traffic, of_known_programs) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::options_tests

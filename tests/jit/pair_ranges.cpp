@@ -4,7 +4,7 @@
 
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::pair_ranges_tests {
 namespace {
 
 constexpr auto h = axis<"h">;
@@ -163,4 +163,4 @@ TEST(pair_ranges, scores_under_a_mask_of_data) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::pair_ranges_tests

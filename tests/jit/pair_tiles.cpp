@@ -2,7 +2,7 @@
 // and what is never stored: the product of two extents.
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::pair_tiles_tests {
 namespace {
 
 constexpr auto b = axis<"b">;
@@ -366,4 +366,4 @@ TEST(pair_tiles, not_of_small_programs) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::pair_tiles_tests

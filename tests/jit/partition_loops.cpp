@@ -1,7 +1,7 @@
 // Vector loops in parts: accesses that leave their tensors at the edges, at sizes around whole vectors, at any shift.
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::partition_loops_tests {
 namespace {
 
 constexpr auto i = axis<"i">;
@@ -99,4 +99,4 @@ TEST(partition_loops, shifted_far) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::partition_loops_tests

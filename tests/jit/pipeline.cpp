@@ -12,7 +12,7 @@
 #include <sheaf/jit/plan/verify.hpp>
 #include <support/golden.hpp>
 
-namespace sheaf::test {
+namespace sheaf::test::pipeline_tests {
 namespace {
 
 constexpr auto x = tensor<"x", float, 2>;
@@ -116,4 +116,4 @@ TEST(pipeline, broken_plans_are_found) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::pipeline_tests

@@ -3,7 +3,7 @@
 
 #include <support/golden.hpp>
 
-namespace sheaf::test {
+namespace sheaf::test::plan_tests {
 namespace {
 
 constexpr auto i = axis<"i">;
@@ -187,4 +187,4 @@ TEST(plan, text_of_gather_mean_with_gradient) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::plan_tests

@@ -6,7 +6,7 @@
 #include <sheaf/dsl/passes/differentiate.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 
-namespace sheaf::test {
+namespace sheaf::test::plan_fuzz_tests {
 namespace {
 
 class author {
@@ -186,4 +186,4 @@ TEST(plan_fuzz, random_programs_forced) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::plan_fuzz_tests

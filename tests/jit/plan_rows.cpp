@@ -8,7 +8,7 @@
 
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::plan_rows_tests {
 namespace {
 
 constexpr auto i = axis<"i">;
@@ -350,4 +350,4 @@ TEST(plan_rows, short_columns_with_their_sum) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::plan_rows_tests

@@ -2,7 +2,7 @@
 // types.
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::plan_shapes_tests {
 namespace {
 
 constexpr auto i = axis<"i">;
@@ -139,4 +139,4 @@ TEST(plan_shapes, second_gradient) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::plan_shapes_tests

@@ -3,7 +3,7 @@
 
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::powers_tests {
 namespace {
 
 constexpr auto i = axis<"i">;
@@ -30,4 +30,4 @@ TEST(powers, by_numbers) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::powers_tests

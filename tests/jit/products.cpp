@@ -3,7 +3,7 @@
 
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::products_tests {
 namespace {
 
 constexpr auto b = axis<"b">;
@@ -112,4 +112,4 @@ TEST(products, sums_over_an_index_of_the_result) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::products_tests

@@ -3,7 +3,7 @@
 
 #include <sheaf/jit/engine/program_kernels.hpp>
 
-namespace sheaf::test {
+namespace sheaf::test::program_kernels_tests {
 namespace {
 
 using jit::kernel;
@@ -100,4 +100,4 @@ TEST(program_kernels, the_process_has_a_limit) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::program_kernels_tests

@@ -4,7 +4,7 @@
 
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::promised_tests {
 namespace {
 
 constexpr auto m = axis<"m">;
@@ -131,4 +131,4 @@ TEST(promised, nothing_that_floats_decide) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::promised_tests

@@ -8,7 +8,7 @@
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 
-namespace sheaf::test {
+namespace sheaf::test::proofs_tests {
 namespace {
 
 struct program {
@@ -65,4 +65,4 @@ TEST(proofs, are_given_by_checks) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::proofs_tests

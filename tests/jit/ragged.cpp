@@ -4,7 +4,7 @@
 
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::ragged_tests {
 namespace {
 
 constexpr auto m = axis<"m">;
@@ -373,4 +373,4 @@ TEST(ragged, slices_without_a_block_tree_fold_once) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::ragged_tests

@@ -2,7 +2,7 @@
 // registers of another width and number, and what the plan says of it.
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::register_tile_tests {
 namespace {
 
 constexpr auto i = axis<"i">;
@@ -208,4 +208,4 @@ TEST(register_tile, not_of_triangles_or_small_products) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::register_tile_tests

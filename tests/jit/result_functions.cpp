@@ -2,7 +2,7 @@
 // gradients are those of the evaluator, and the bits do not depend on tasks.
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::result_functions_tests {
 namespace {
 
 constexpr auto t = axis<"t">;
@@ -157,4 +157,4 @@ TEST(result_functions, of_folds_that_share_a_fold) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::result_functions_tests

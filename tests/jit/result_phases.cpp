@@ -2,7 +2,7 @@
 // stencil of its own. Values against the evaluator, and what the plan says.
 #include "convolutions.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::result_phases_tests {
 namespace {
 
 using namespace convolutions;
@@ -61,4 +61,4 @@ TEST(result_phases, of_two_dimensions) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::result_phases_tests

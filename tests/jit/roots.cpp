@@ -3,7 +3,7 @@
 
 #include <sheaf/jit/plan/roots.hpp>
 
-namespace sheaf::test {
+namespace sheaf::test::roots_tests {
 namespace {
 
 struct program {
@@ -45,4 +45,4 @@ TEST(roots, are_all_renamed) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::roots_tests

@@ -7,7 +7,7 @@
 
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::running_tests {
 namespace {
 
 constexpr auto s = axis<"s">;
@@ -241,4 +241,4 @@ TYPED_TEST(running, in_one_pass) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::running_tests

@@ -5,7 +5,7 @@
 
 #include "tie_data.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::running_position_tests {
 namespace {
 
 constexpr auto i = axis<"i">;
@@ -188,4 +188,4 @@ TEST(running_position, of_a_long_axis) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::running_position_tests

@@ -1,7 +1,7 @@
 // Running results and windows: recognised, right for every size and direction, the same bits for any tasks.
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::scan_tests {
 namespace {
 
 constexpr auto i = axis<"i">;
@@ -322,4 +322,4 @@ TEST(window, does_not_drift) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::scan_tests

@@ -8,7 +8,7 @@
 #include <sheaf/jit/shapes/usual_extents.hpp>
 #include <sheaf/sheaf.hpp>
 
-namespace sheaf::test {
+namespace sheaf::test::shapes_tests {
 namespace {
 
 using shapes::amount;
@@ -242,4 +242,4 @@ TEST(shapes, classes_of_a_program) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::shapes_tests

@@ -2,7 +2,7 @@
 // Values against the evaluator, for sizes that fill no register, types and batches; the same bits for any tasks.
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::short_products_tests {
 namespace {
 
 constexpr auto t = axis<"t">;
@@ -79,4 +79,4 @@ TEST(short_products, over_many_rows_are_split_in_blocks) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::short_products_tests

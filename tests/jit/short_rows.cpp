@@ -2,7 +2,7 @@
 // for rows that fill no four columns, lanes that are not all there, strides and types.
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::short_rows_tests {
 namespace {
 
 constexpr auto t = axis<"t">;
@@ -97,4 +97,4 @@ TEST(short_rows, what_else_there_is) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::short_rows_tests

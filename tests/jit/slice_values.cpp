@@ -2,7 +2,7 @@
 // slices.
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::slice_values_tests {
 namespace {
 
 constexpr auto n = axis<"n">;
@@ -107,4 +107,4 @@ TEST(slice_values, rows_of_many_slices) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::slice_values_tests

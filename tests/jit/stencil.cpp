@@ -3,7 +3,7 @@
 
 #include "tie_data.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::stencil_tests {
 namespace {
 
 constexpr auto image = tensor<"image", float, 3>;
@@ -262,4 +262,4 @@ TEST(stencil, not_within_loops_that_it_does_not_depend_on) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::stencil_tests

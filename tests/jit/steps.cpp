@@ -2,7 +2,7 @@
 // those alone are walked. Values against the evaluator, and what the plan and the code say.
 #include "convolutions.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::steps_tests {
 namespace {
 
 using namespace convolutions;
@@ -69,4 +69,4 @@ TEST(steps, conditions_of_any_sum) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::steps_tests

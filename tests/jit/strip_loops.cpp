@@ -1,7 +1,7 @@
 // Vector loops that divide their lanes: by extents and numbers, at sizes around periods and vectors, from any place on.
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::strip_loops_tests {
 namespace {
 
 constexpr auto i = axis<"i">;
@@ -142,4 +142,4 @@ TEST(strip_loops, sums_stay) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::strip_loops_tests

@@ -3,7 +3,7 @@
 
 #include <sheaf/jit/target/target.hpp>
 
-namespace sheaf::test {
+namespace sheaf::test::target_tests {
 namespace {
 
 target::identification some() {
@@ -42,4 +42,4 @@ TEST(target, instructions_are_in_the_key) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::target_tests

@@ -1,7 +1,7 @@
 // How large tasks are: parts of the loop within a few batches, fewer iterations than parts among them.
 #include "tie_data.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::tasks_tests {
 namespace {
 
 constexpr auto b = axis<"b">;
@@ -23,4 +23,4 @@ TEST(tasks, parts_of_the_loop_within_a_few_batches) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::tasks_tests

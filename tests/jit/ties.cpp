@@ -4,7 +4,7 @@
 
 #include "tie_data.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::ties_tests {
 namespace {
 
 constexpr auto i = axis<"i">;
@@ -137,4 +137,4 @@ TEST(ties_of_windows, against_the_reference) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::ties_tests

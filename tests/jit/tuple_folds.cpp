@@ -2,7 +2,7 @@
 // ones as scans; right whatever the tasks.
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::tuple_folds_tests {
 namespace {
 
 constexpr auto i = axis<"i">;
@@ -137,4 +137,4 @@ TEST(tuple_folds, long_running_ones_in_blocks) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::tuple_folds_tests

@@ -3,7 +3,7 @@
 // updates that are sums of products.
 #include "solved_plans.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::updates_tests {
 namespace {
 
 constexpr auto a = axis<"a">;
@@ -139,4 +139,4 @@ TEST(updates, of_products) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::updates_tests

@@ -2,7 +2,7 @@
 // nothing where there is no slice.
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::vouched_tests {
 namespace {
 
 constexpr auto m = axis<"m">;
@@ -99,4 +99,4 @@ TEST(vouched, ranges_of_another_index) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::vouched_tests

@@ -2,7 +2,7 @@
 // the same bits for any tasks; no drift.
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::window_tests {
 namespace {
 
 constexpr auto i = axis<"i">;
@@ -174,4 +174,4 @@ TEST(window_pass, does_not_drift) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::window_tests

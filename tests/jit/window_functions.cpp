@@ -2,7 +2,7 @@
 // dimensions, and where data and masks say what is read; and what is not worth it.
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::window_functions_tests {
 namespace {
 
 constexpr auto i = axis<"i">;
@@ -101,4 +101,4 @@ TEST(window_functions, products_of_masked_terms) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::window_functions_tests

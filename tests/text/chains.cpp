@@ -7,7 +7,7 @@
 
 #include <sheaf/text.hpp>
 
-namespace sheaf::test {
+namespace sheaf::test::chains_tests {
 namespace {
 
 std::string times(int count, const std::string& part) {
@@ -83,4 +83,4 @@ TEST(chains, beyond_the_limit) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::chains_tests

@@ -2,7 +2,7 @@
 // reference.
 #include "answers.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::digits_tests {
 namespace {
 
 array<double, 1> counted(std::int64_t count) {
@@ -48,4 +48,4 @@ TEST(text_digits, few_values_of_many) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::digits_tests

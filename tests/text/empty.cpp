@@ -6,7 +6,7 @@
 
 #include <sheaf/text.hpp>
 
-namespace sheaf::test {
+namespace sheaf::test::empty_tests {
 namespace {
 
 using arguments = std::vector<named_argument>;
@@ -79,4 +79,4 @@ TEST(extent_0, padded_and_clamped) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::empty_tests

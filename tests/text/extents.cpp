@@ -2,7 +2,7 @@
 // simplified away. By kernels as by the reference.
 #include "answers.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::extents_tests {
 namespace {
 
 // What a type doesn't hold is cut off where arrays are made, too.
@@ -81,4 +81,4 @@ TEST(extents, names_that_mean_nothing_yet) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::extents_tests

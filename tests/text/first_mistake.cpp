@@ -4,7 +4,7 @@
 
 #include <sheaf/text.hpp>
 
-namespace sheaf::test {
+namespace sheaf::test::first_mistake_tests {
 namespace {
 
 const char* const text =
@@ -47,4 +47,4 @@ TEST(first_mistake, is_one_for_all_backends) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::first_mistake_tests

@@ -8,7 +8,7 @@
 
 #include <sheaf/text.hpp>
 
-namespace sheaf::test {
+namespace sheaf::test::forbidden_pages_tests {
 namespace {
 
 // Zeros that end where the page begins.
@@ -147,4 +147,4 @@ TEST(forbidden_pages, lanes_along_a_diagonal) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::forbidden_pages_tests

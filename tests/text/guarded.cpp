@@ -2,7 +2,7 @@
 // By kernels as by the reference. And programs that planning once took apart wrongly.
 #include "answers.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::guarded_tests {
 namespace {
 
 TEST(guarded, an_empty_loop_reads_nothing) {
@@ -376,4 +376,4 @@ TEST(guarded, a_number_outside_in_an_empty_loop_and_beside_it) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::guarded_tests

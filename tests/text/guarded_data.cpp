@@ -2,7 +2,7 @@
 // either. A bad one is an error, one that is not read is none; by kernels as by the reference.
 #include "answers.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::guarded_data_tests {
 namespace {
 
 template <class T>
@@ -169,4 +169,4 @@ TEST(guarded_data, boxes_that_are_empty_in_one_dimension) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::guarded_data_tests

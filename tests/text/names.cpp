@@ -6,7 +6,7 @@
 #include <sheaf/dsl/graph/print.hpp>
 #include <sheaf/dsl/text/parse.hpp>
 
-namespace sheaf::test {
+namespace sheaf::test::names_tests {
 namespace {
 
 std::string printed(const std::string& text) {
@@ -28,4 +28,4 @@ TEST(names, what_is_left_over_takes_no_name) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::names_tests

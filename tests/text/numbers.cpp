@@ -10,7 +10,7 @@
 #include <sheaf/dsl/graph/print.hpp>
 #include <sheaf/dsl/text/parse.hpp>
 
-namespace sheaf::test {
+namespace sheaf::test::numbers_tests {
 namespace {
 
 graph parsed(const std::string& text) { return parse(text.data(), static_cast<int>(text.size())); }
@@ -78,4 +78,4 @@ TEST(numbers, of_any_number_of_digits) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::numbers_tests

@@ -4,7 +4,7 @@
 #include <sheaf/jit/engine/program.hpp>
 #include <sheaf/text.hpp>
 
-namespace sheaf::test {
+namespace sheaf::test::planned_tests {
 namespace {
 
 struct much_data {
@@ -202,4 +202,4 @@ TEST(planned, slices_of_numbers_for_all_columns) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::planned_tests

@@ -2,7 +2,7 @@
 #include <sheaf/text.hpp>
 #include <support/both.hpp>
 
-namespace sheaf::test {
+namespace sheaf::test::program_tests {
 namespace {
 
 const std::vector<float> row_data = [] {
@@ -50,4 +50,4 @@ TEST(program_text, outputs_are_added_to_what_is_there) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::program_tests

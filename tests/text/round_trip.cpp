@@ -2,7 +2,7 @@
 // with theirs.
 #include <support/reparsed.hpp>
 
-namespace sheaf::test {
+namespace sheaf::test::round_trip_tests {
 namespace {
 
 graph parsed(const std::string& text) { return parse(text.data(), static_cast<int>(text.size())); }
@@ -180,4 +180,4 @@ TEST(text, pieces_of_programs) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::round_trip_tests

@@ -3,7 +3,7 @@
 
 #include <sheaf/text.hpp>
 
-namespace sheaf::test {
+namespace sheaf::test::rounding_tests {
 namespace {
 
 // 0.3378... + 0.6960... lies halfway between two numbers of f32; 5 times a fifth of it, in f64, lies beside.
@@ -33,4 +33,4 @@ TEST(rounding, ties_of_halves_are_those_of_what_would_be_stored) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::rounding_tests

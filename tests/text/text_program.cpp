@@ -3,7 +3,7 @@
 
 #include <sheaf/text.hpp>
 
-namespace sheaf::test {
+namespace sheaf::test::text_program_tests {
 namespace {
 
 constexpr const char* squares = "loss = sum(over(t, f), x(t, f) * x(t, f))\noutput loss, grad(loss, x)";
@@ -130,4 +130,4 @@ TEST(text_program, extents_below_zero) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::text_program_tests
