@@ -1,7 +1,7 @@
 // Filters of many taps, forward and backward: lanes go along the results, and the middle of a row asks nothing.
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::moving_ranges_tests {
 namespace {
 
 constexpr auto i = axis<"i">;
@@ -48,4 +48,4 @@ TEST(moving_ranges, few_results_stay) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::moving_ranges_tests
