@@ -228,5 +228,13 @@ TEST(moved_inside, terms_under_conditions) {
   }
 }
 
+// An index that is solved for is in another's range.
+TEST(moved_inside, places_that_move_a_range) {
+  constexpr auto later = define<"later">(b.in(0_c, extent(x, dim<1>))) =
+      sum(over(j.in(0_c, extent(x, dim<1>)), k.in(j + 1_c, extent(x, dim<0>)).where(b == j % extent(x, dim<1>))),
+          x(k, b));
+  for (const std::int64_t n : {1, 5, 40}) right({{"x", {n, 6}}}, later);
+}
+
 }  // namespace
 }  // namespace sheaf::test::moved_inside_tests

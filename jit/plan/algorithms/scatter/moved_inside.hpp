@@ -114,6 +114,7 @@ class moved_inside {
       put.keep_proofs();
     else
       put.drop_proofs();
+    for (const node_id idx : bound_indices(g_, n_)) put.rename(idx, idx);  // whose ranges may hold what is replaced
     for (const auto& [e, other] : rows) put.add(e, other);
     return put;
   }
