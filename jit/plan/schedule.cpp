@@ -14,6 +14,7 @@
 #include <sheaf/jit/plan/short_rows.hpp>
 #include <sheaf/jit/plan/algorithms/stencil/stencil.hpp>
 #include <sheaf/jit/plan/tasks.hpp>
+#include <sheaf/jit/tuning/products.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -241,6 +242,23 @@ node_id lane_of_interleaved(graph& g, const facts& known, stage& s) {
   return has_few_places(g, known, s, planes) ? lane : no_node;
 }
 
+// Does a comparison with a place of its range decide for each lane which terms a reduction has? In the middle of a row
+// it comes out alike, if there is one of whole vectors.
+bool asks_lanes(const graph& g, const stage& s) {
+  return std::ranges::any_of(reductions_in(g, s.body), [&](node_id n) {
+    const node_id condition = g.arg(n, 1);
+    return g.free[condition].has(g.ordinal(s.vector)) && g.free[condition].meets(set_of(g, bound_indices(g, n))) &&
+           !holds(g, condition, op::load);
+  });
+}
+
+void leave_a_middle(const facts& known, stage& s) {
+  using namespace tuning::moving_ranges;
+  if (known.for_groups() || known.call().overrides.lanes != 0) return;
+  while (s.lanes > numerics::lanes::of_short_rows && vectors_of_row * s.lanes > known.trips(s.vector))
+    s.lanes /= 2;
+}
+
 void schedule_map(graph& g, const facts& known, stage& s, const amount& stored) {
   choose_lanes(g, known, s, stored);
   const node_id packed = s.vector == no_node ? lane_of_packed(g, known.bits(), s) : no_node;
@@ -259,6 +277,7 @@ void schedule_map(graph& g, const facts& known, stage& s, const amount& stored) 
     if (packed != no_node && known.call().overrides.lanes == 0) s.lanes = std::min(s.lanes, tuning::rows::lanes);
     if (inside) drop_idle_lanes(known, s, numerics::lanes::of_short_rows);
     else s.lanes = lanes_of_large(g, known, s);
+    if (inside && asks_lanes(g, s)) leave_a_middle(known, s);
     // Its reductions run one after the other, and bounds are read once a slice.
     const int row_of_lanes = row_bytes / std::max(4, row(g.type(s.define)).bytes);
     if (known.call().overrides.lanes == 0 && s.reads_block_tree && s.lanes < row_of_lanes &&

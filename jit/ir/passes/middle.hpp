@@ -34,7 +34,10 @@ class middle {
   static std::size_t slot(std::int32_t v) { return static_cast<std::size_t>(v); }
   void find(const block& body) {
     for (const statement& s : body) {
-      s.kind == statement_kind::loop ? add(s) : find(s.body);
+      if (s.kind == statement_kind::loop)
+        add(s);
+      else
+        find(s.body);
     }
   }
   std::optional<std::int64_t> computed(const instruction& i) {

@@ -180,6 +180,19 @@ class partition : loop_middle {
     if (i.how == access::gather) as_row(i, last, b);
     names_[id] = b.again(std::move(i));
   }
+  // Before the loops, but for what counters of loops within add to it.
+  value place_of(const affine& place, block_builder& b) {
+    affine outside{0, place.constant, {}};
+    for (const auto& [v, factor] : place.terms)
+      if (is_outside(v)) outside.terms[v] = factor;
+    value sum = built(outside, before_);
+    for (const auto& [v, factor] : place.terms) {
+      if (is_outside(v)) continue;
+      const value times = factor == 1 ? renamed(v) : b.emit(op::mul, {renamed(v), b.i64(factor)});
+      sum = b.emit(op::add, {sum, times});
+    }
+    return sum;
+  }
   // A gather whose lanes turn out to be neighbours.
   void as_row(instruction& i, value last, block_builder& b) {
     std::size_t vectors = 0;
@@ -189,7 +202,7 @@ class partition : loop_middle {
     auto place = form_of(last);
     if (!place || place->slope != 1) return;
     place->slope = 0;
-    i.args.back() = b.emit(op::add, {row_->counter(), built(*place, before_)});
+    i.args.back() = b.emit(op::add, {row_->counter(), place_of(*place, b)});
     i.how = m_.buffers[slot_of(i.target)].unit_inner ? access::contiguous : access::strided;
   }
 

@@ -13,11 +13,11 @@ namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-using tuning::moving_ranges::most_idle;
+using namespace tuning::moving_ranges;
 
-class moving_ranges {
+class moved_by_lanes {
  public:
-  moving_ranges(const context& c, const stage& s) : g_(c.g), known_(c.known), lane_(s.indices.back()) {}
+  moved_by_lanes(const context& c, const stage& s) : g_(c.g), known_(c.known), lane_(s.indices.back()) {}
 
   // The stage's value with one range for all results of a row; no_node: lanes cannot go along them.
   node_id operator()(node_id body) {
@@ -61,9 +61,13 @@ class moving_ranges {
         const node_id row = difference(g_, g_.arg(lane_, 1), g_.arg(lane_, 0));
         if (row != no_node && known_equal(g_, places, row)) continue;
         const auto all = known_.value(places);
-        if (all && typical && *all <= most_idle * *typical) return {low, places};
+        if (all && typical && is_short(*all, *typical)) return {low, places};
       }
     return {};
+  }
+  bool is_short(const amount& places, const amount& typical) const {
+    const amount row = known_.trips(lane_);
+    return all_of({{most_idle * typical, places}, {most_places, places}, {row, row_of_places * places}});
   }
   // Of a range, where the indices that move it are in the middle of theirs.
   std::optional<amount> places_in_middle(node_id idx) const {
@@ -90,8 +94,9 @@ class moving_ranges {
     const node_id inside = range_condition(g_, at, g_.arg(idx, 0), g_.arg(idx, 1));
     replacement put(g_, proofs::known);  // elsewhere it may read what is outside: the condition guards it
     put.add(idx, at);
-    const node_id term = make(g_, op::select, inside, put(g_.arg(n, 0)), identity_of(g_, monoid_of(g_, n), g_.type(n)));
-    return intern_reduce(g_, monoid_of(g_, n), g_.type(n), simplified_term(g_, term, {}, lane_), put(condition), bound);
+    const auto simplified = [&](node_id e) { return simplified_term(g_, e, {}, lane_); };
+    return intern_reduce(g_, monoid_of(g_, n), g_.type(n), simplified(put(g_.arg(n, 0))),
+                         simplified(conjunction(g_, inside, put(condition))), bound);
   }
   bool is_safe(node_id condition) const {
     return !any_node(g_, condition, [&](node_id e) { return g_.kind(e) == op::load || g_.kind(e) == op::reduce; });
@@ -117,7 +122,7 @@ bool take_moving_ranges(const context& c, stage& s) {
                                [&](node_id idx) { return c.g.free[idx].has(c.g.ordinal(s.indices.back())); });
   });
   if (!moves || c.known.bits().trips(s.indices.back()) < numerics::moving_ranges::least_results) return false;
-  const node_id body = moving_ranges(c, s)(s.body);
+  const node_id body = moved_by_lanes(c, s)(s.body);
   if (body == no_node) return false;
   s.body = body;
   return true;
