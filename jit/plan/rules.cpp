@@ -7,6 +7,7 @@
 #include <sheaf/jit/plan/algorithms/extremum/window_position.hpp>
 #include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
 #include <sheaf/jit/plan/algorithms/moments/one_walk.hpp>
+#include <sheaf/jit/plan/algorithms/ordered/ordered_keys.hpp>
 #include <sheaf/jit/plan/algorithms/pair_tiles/pair_tiles.hpp>
 #include <sheaf/jit/plan/cases.hpp>
 #include <sheaf/jit/plan/collapsed_results.hpp>
@@ -82,6 +83,8 @@ constexpr rule table[] = {
      on_stage<take_steps>},
     {"phases of results", "before sums are moved or folded another way: each phase is then as if nothing were strided",
      on_stage<take_result_phases>},
+    {"ordered keys", "before folds have loops: where keys ascend, terms that a comparison leaves are a range",
+     on_stage<take_ordered_keys>},
     {"functions of results", "before slices are folded another way: what short rows are folded to is stored, for lanes",
      on_stage<take_result_functions>},
     {"rows of slices", "before what slices need of themselves is computed in place: each row finds its slice",

@@ -1,0 +1,233 @@
+#include <sheaf/jit/plan/algorithms/ordered/ordered_keys.hpp>
+
+#include <algorithm>
+
+#include <sheaf/dsl/passes/reduction.hpp>
+#include <sheaf/jit/plan/layout.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/stages.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+namespace {
+
+constexpr double least_keys = 512;           // keys; estimate: fewer are asked one by one
+constexpr double least_searches = 64;        // values; estimate: for fewer the keys are not asked for their order
+constexpr double least_pairs = 1 << 22;      // pairs of both; estimate: fewer take as long as another kernel
+constexpr int most_bits = 32;                // of a place among keys; limit: more keys are asked one by one
+
+// A comparison of a key, which depends on the index of the fold alone, and a value, which does not depend on it.
+struct comparison {
+  node_id key = no_node, value = no_node;
+  bool below = false, above = false;  // keys that are less, or greater, are left out: both of an equality
+  bool strict = false;                // and so are equal ones
+};
+
+// Keys [0, count) from `low` on that a fold walks, and which of its conjuncts compare them.
+struct ordered_fold {
+  node_id reduce = no_node, t = no_node;
+  node_id low = no_node, count = no_node;  // of the keys: the fold may walk fewer
+  std::vector<comparison> all = {};
+  node_id rest = no_node;
+};
+
+class ordered_keys {
+ public:
+  ordered_keys(const context& c, stage& s) : c_(c), g_(c.g), s_(s) {}
+
+  bool operator()() {
+    if (!find()) return false;
+    if (reductions_in(g_, s_.body).size() > 1) {
+      store_by_itself(c_, s_, f_.reduce, "its keys may ascend: then it is a fold of a range");
+      return true;
+    }
+    stage fast = s_;
+    const node_id ascending = asked();
+    fast.when = ascending;
+    replace_in(g_, fast, f_.reduce, folded(ascending));
+    fast.reasons = {"where keys ascend, which is asked before: a fold of a range, whose ends are searched for"};
+    c_.before.push_back(std::move(fast));
+    // The condition stands in the fold, too, for what is stored of that alone.
+    const node_id n = f_.reduce;
+    s_.when = make(g_, op::logical_not, ascending);
+    replace_in(g_, s_, n, intern_reduce(g_, monoid_of(g_, n), g_.type(n), g_.arg(n, 0),
+                                        conjunction(g_, s_.when, g_.arg(n, 1)), {f_.t}));
+    s_.reasons.push_back("where keys do not ascend");
+    return true;
+  }
+
+ private:
+  bool find() {
+    for (const node_id n : reductions_in(g_, s_.body))
+      if (takes(n)) return true;
+    return false;
+  }
+
+  bool takes(node_id n) {
+    if (g_[n].count != 3 || g_[n].attribute != static_cast<std::int64_t>(monoid_of(g_, n))) return false;
+    const monoid fold = monoid_of(g_, n);
+    if (is_own(fold) || row(fold).position || !g_.free[n].within(set_of(g_, s_.indices))) return false;
+    if (holds(g_, g_.arg(n, 0), op::reduce) || holds(g_, g_.arg(n, 1), op::reduce)) return false;
+    f_ = {.reduce = n, .t = g_.arg(n, 2), .rest = truth(g_, true)};
+    flat<node_id> list;
+    deltas::conjuncts(g_, g_.arg(n, 1), list);
+    for (const node_id part : list)
+      if (!add(part)) f_.rest = conjunction(g_, f_.rest, part);
+    return !f_.all.empty() && reads_no_pairs() && has_keys() && pays();
+  }
+
+  index_set indices_of_values() const {
+    index_set all;
+    for (const comparison& one : f_.all) all |= g_.free[one.value];
+    return all;
+  }
+  // Values of pairs have tiles; so terms are of keys alone, and what else is asked of them loads no pair.
+  bool reads_no_pairs() const {
+    const index_set values = indices_of_values();
+    if (g_.free[g_.arg(f_.reduce, 0)].meets(values)) return false;
+    return std::ranges::none_of(loads_in(g_, f_.rest), [&](node_id n) {
+      return g_.kind(g_.arg(n, 0)) == op::define && g_.free[n].meets(values) && uses(g_, n, f_.t);
+    });
+  }
+
+  // A conjunct that compares keys; those after the first compare the same ones.
+  bool add(node_id part) {
+    const op kind = g_.kind(part);
+    if (kind != op::less && kind != op::less_equal && kind != op::equal) return false;
+    for (const int side : {0, 1}) {
+      comparison one{.key = g_.arg(part, side), .value = g_.arg(part, 1 - side)};
+      if (g_.free[one.key] != set_of(g_, {f_.t}) || uses(g_, one.value, f_.t) || g_.free[one.value].empty()) continue;
+      if (!holds(g_, one.key, op::load) || !holds(g_, one.value, op::load) || row(g_.type(one.key)).bytes < 4) continue;
+      if (!is_safe(g_, one.key) || !is_safe(g_, one.value)) continue;
+      if (!f_.all.empty() && f_.all[0].key != one.key) continue;
+      one.below = kind == op::equal || side == 1;
+      one.above = kind == op::equal || side == 0;
+      one.strict = kind == op::less;
+      f_.all.push_back(one);
+      return true;
+    }
+    return false;
+  }
+
+  // Which keys there are: those of the fold, or those of the tensors that its range may end before.
+  bool has_keys() {
+    const node_id t = f_.t;
+    if (!is_closed(g_, t)) return false;
+    f_.low = g_.arg(t, 0);
+    f_.count = trips_of(g_, t);
+    return true;
+  }
+
+  bool pays() {
+    const facts& bits = c_.known.bits();
+    if (!has_closed_ranges(g_, f_.reduce)) return false;
+    const amount keys = bits.trips(f_.t), searches = bits.trips(indices_of_values());
+    if (c_.known.call().force_for_tests) return true;
+    return all_of({{keys, least_keys}, {searches, least_searches}, {keys * searches, least_pairs}});
+  }
+
+  stage without_lanes() const {
+    stage like = s_;
+    like.vector = no_node;
+    return like;
+  }
+
+  // Do they? Fewer keys than the searches can tell apart; no NaN, which is not in order with itself.
+  node_id asked() {
+    const node_id before_last = make(g_, op::sub, g_.arg(f_.t, 1), integer(g_, 1));
+    const node_id i = unused_index(g_, f_.t, f_.low, before_last, indices_in(g_, f_.reduce));
+    const node_id here = with(g_, f_.all[0].key, f_.t, i, proofs::kept),
+                  next = with(g_, f_.all[0].key, f_.t, plus(g_, i, 1), proofs::kept);
+    const node_id all = intern_reduce(g_, monoid::all, element::boolean, make(g_, op::less_equal, here, next),
+                                      truth(g_, true), {i});
+    const node_id made = stored(c_, all, {"ascending", without_lanes(), "whether keys ascend"});
+    stage_behind(c_, made).decides = true;
+    const node_id few = make(g_, op::less, f_.count, integer(g_, std::int64_t{1} << most_bits));
+    return conjunction(g_, few, made);
+  }
+
+  // How many keys are less than the value, or not greater: halving by halving, in lanes along the values.
+  node_id place(const comparison& of, bool less, node_id when) {
+    node_id found = integer(g_, 0);
+    for (int bit = bits() - 1; bit >= 0; --bit) {
+      const node_id step = plus(g_, found, std::int64_t{1} << bit);
+      const node_id last = make(g_, op::sub, make(g_, op::add, f_.low, step), integer(g_, 1));
+      const node_id key = with(g_, of.key, f_.t, last, proofs::kept);
+      const node_id inside = make(g_, op::less_equal, step, f_.count);
+      const node_id further = make(g_, op::logical_and, inside, make(g_, less ? op::less : op::less_equal, key, of.value));
+      found = make(g_, op::select, further, step, found);
+    }
+    const std::size_t count = c_.before.size();
+    const node_id made = stored(c_, found, {"place", layout_of(c_, of.value, s_), "searched for among the keys"});
+    if (c_.before.size() > count) c_.before.back().when = when;
+    return proven(g_, made);
+  }
+  int bits() const {
+    const auto keys = c_.known.value(f_.count);
+    int bits = 1;
+    if (!keys || keys->is_of_class()) return most_bits;
+    while (bits < most_bits && *keys >= static_cast<double>(std::int64_t{1} << bits)) ++bits;
+    return bits;
+  }
+
+  node_id folded(node_id ascending) {
+    node_id low = integer(g_, 0), high = f_.count;
+    for (const comparison& one : f_.all) {
+      // key < value: [0, less); key <= value: [0, not greater); key > value: [not greater, all); key >= value.
+      if (one.above) high = make(g_, op::minimum, high, place(one, one.strict, ascending));
+      if (one.below) low = make(g_, op::maximum, low, place(one, !one.strict, ascending));
+    }
+    return of_range(make(g_, op::add, f_.low, low), make(g_, op::add, f_.low, high));
+  }
+
+  node_id of_range(node_id low, node_id high) {
+    const node_id n = f_.reduce, value = g_.arg(n, 0);
+    const monoid fold = monoid_of(g_, n);
+    const node_id some = make(g_, op::less, low, high), none = identity_of(g_, fold, g_.type(n));
+    const node_id last = make(g_, op::sub, high, integer(g_, 1));
+    if (is_true(g_, f_.rest)) {
+      if (fold == monoid::sum && g_.type(n) == element::i64 && g_.free[value].empty() && is_formula(g_, value)) {
+        const node_id length = make(g_, op::maximum, make(g_, op::sub, high, low), integer(g_, 0));
+        return make(g_, op::mul, cast_to(g_, element::i64, value), length);
+      }
+      if (fold == monoid::any && is_true(g_, value)) return some;
+      if (fold == monoid::max && value == f_.t) return make(g_, op::select, some, last, none);
+      if (fold == monoid::min && value == f_.t) return make(g_, op::select, some, low, none);
+      if (const node_id found = looked_up(low, high); found != no_node) return found;
+    }
+    const node_id over = fresh_index(g_, f_.t, low, high);
+    return intern_reduce(g_, fold, g_.type(n), with(g_, value, f_.t, over, proofs::kept),
+                         with(g_, f_.rest, f_.t, over, proofs::kept), {over});
+  }
+
+  // From the first key on, or up to the last one, of terms that do not depend on the value: a running fold has it.
+  node_id looked_up(node_id low, node_id high) {
+    const node_id n = f_.reduce, value = g_.arg(n, 0);
+    const bool above = std::ranges::all_of(f_.all, [](const comparison& one) { return !one.below; }),
+               below = std::ranges::all_of(f_.all, [](const comparison& one) { return !one.above; });
+    if (above == below || !is_safe(g_, value)) return no_node;
+    const node_id t = unused_index(g_, f_.t, g_.arg(f_.t, 0), g_.arg(f_.t, 1), indices_in(g_, n));
+    const node_id inner = below ? fresh_index(g_, t, t, g_.arg(t, 1)) : fresh_index(g_, t, g_.arg(t, 0), plus(g_, t, 1));
+    const node_id whole = intern_reduce(g_, monoid_of(g_, n), g_.type(n), with(g_, value, f_.t, inner, proofs::kept),
+                                        truth(g_, true), {inner});
+    const node_id running = stored(c_, whole, {"running", layout_of(c_, with(g_, value, f_.t, t, proofs::kept), s_),
+                                               "a scan that others look up"});
+    const node_id place = below ? low : make(g_, op::sub, high, integer(g_, 1));
+    return make(g_, op::select, make(g_, op::less, low, high), with(g_, running, t, place),
+                identity_of(g_, monoid_of(g_, n), g_.type(n)));
+  }
+
+  const context& c_;
+  graph& g_;
+  stage& s_;
+  ordered_fold f_ = {};
+};
+
+}  // namespace
+
+bool take_ordered_keys(const context& c, stage& s) {
+  if (s.how != way::map || s.where == place::check || s.when != no_node || s.rows.whole != no_node) return false;
+  return ordered_keys(c, s)();
+}
+
+}  // namespace sheaf::inline v0_1::plan
