@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <sheaf/jit/plan/algorithms/range_scatter/ragged.hpp>
-#include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/rules.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -27,7 +26,6 @@ class materialising {
     s.body = narrowed(g_, s.body);
     while (applied_rule(s))
       ;
-    if (asks(s.body, s.when)) s.body = with(g_, s.body, s.when, truth(g_, true), proofs::kept);
     if (s.how != way::tiles && s.how != way::pair_tiles)
       add_scheduled(std::move(s));
     else
@@ -58,15 +56,9 @@ class materialising {
     std::vector<stage> fresh(std::make_move_iterator(done_.begin() + static_cast<std::ptrdiff_t>(count)),
                              std::make_move_iterator(done_.end()));
     done_.resize(count);
-    for (stage& made : fresh) {
-      if (made.when == no_node && asks(made.body, s.when)) made.when = s.when;
+    for (stage& made : fresh)
       if (!is_done(made)) add(std::move(made));
-    }
     return true;
-  }
-  // Is a value needed under a condition alone, as it names it itself?
-  bool asks(node_id body, node_id when) const {
-    return when != no_node && body != no_node && any_node(g_, body, [&](node_id n) { return n == when; });
   }
   bool is_done(const stage& s) const {
     return std::ranges::any_of(done_, [&](const stage& t) { return t.define == s.define && t.how == s.how; });

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include <sheaf/dsl/passes/reduction.hpp>
+#include <sheaf/jit/plan/algorithms/block_tree/block_tree.hpp>
+#include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -23,10 +25,11 @@ struct comparison {
   bool strict = false;                // and so are equal ones
 };
 
-// Keys [0, count) from `low` on that a fold walks, and which of its conjuncts compare them.
+// The fold of `value` over t where all of `all` and `rest` hold; `count` keys from `low` on, of which it walks all, or
+// those in the range of t.
 struct ordered_fold {
-  node_id reduce = no_node, t = no_node;
-  node_id low = no_node, count = no_node;  // of the keys: the fold may walk fewer
+  node_id reduce = no_node, t = no_node, value = no_node;
+  node_id low = no_node, count = no_node;
   std::vector<comparison> all = {};
   node_id rest = no_node;
 };
@@ -47,11 +50,7 @@ class ordered_keys {
     replace_in(g_, fast, f_.reduce, folded(ascending));
     fast.reasons = {"where keys ascend, which is asked before: a fold of a range, whose ends are searched for"};
     c_.before.push_back(std::move(fast));
-    // The condition stands in the fold, too, for what is stored of that alone.
-    const node_id n = f_.reduce;
     s_.when = make(g_, op::logical_not, ascending);
-    replace_in(g_, s_, n, intern_reduce(g_, monoid_of(g_, n), g_.type(n), g_.arg(n, 0),
-                                        conjunction(g_, s_.when, g_.arg(n, 1)), {f_.t}));
     s_.reasons.push_back("where keys do not ascend");
     return true;
   }
@@ -68,14 +67,31 @@ class ordered_keys {
     const monoid fold = monoid_of(g_, n);
     if (is_own(fold) || row(fold).position || !g_.free[n].within(set_of(g_, s_.indices))) return false;
     if (holds(g_, g_.arg(n, 0), op::reduce) || holds(g_, g_.arg(n, 1), op::reduce)) return false;
-    f_ = {.reduce = n, .t = g_.arg(n, 2), .rest = truth(g_, true)};
+    f_ = {.reduce = n, .t = g_.arg(n, 2), .value = g_.arg(n, 0), .rest = truth(g_, true)};
     flat<node_id> list;
-    deltas::conjuncts(g_, g_.arg(n, 1), list);
+    deltas::conjuncts(g_, conjunction(g_, g_.arg(n, 1), condition_of_term(fold)), list);
     for (const node_id part : list)
       if (!add(part)) f_.rest = conjunction(g_, f_.rest, part);
     return !f_.all.empty() && reads_no_pairs() && has_keys() && pays();
   }
 
+  // What a term says itself: of any, and of sums of choices and of truths as numbers.
+  node_id condition_of_term(monoid fold) {
+    const node_id e = f_.value;
+    const node_id truths = g_.kind(e) == op::cast ? g_.arg(e, 0) : e;
+    if (fold == monoid::any || (fold == monoid::sum && g_.type(truths) == element::boolean)) {
+      f_.value = fold == monoid::any ? truth(g_, true) : cast_to(g_, g_.type(e), truth(g_, true));
+      return truths;
+    }
+    if (fold != monoid::sum || g_.kind(e) != op::select || !is_number(g_, g_.arg(e, 2), 0)) return truth(g_, true);
+    f_.value = g_.arg(e, 1);
+    return g_.arg(e, 0);
+  }
+
+  // Indices that the range of t alone has are not named.
+  bool names_any(node_id e, const index_set& these) const {
+    return std::ranges::any_of(indices_of(g_, these), [&](node_id idx) { return names(g_, e, idx); });
+  }
   index_set indices_of_values() const {
     index_set all;
     for (const comparison& one : f_.all) all |= g_.free[one.value];
@@ -84,9 +100,9 @@ class ordered_keys {
   // Values of pairs have tiles; so terms are of keys alone, and what else is asked of them loads no pair.
   bool reads_no_pairs() const {
     const index_set values = indices_of_values();
-    if (g_.free[g_.arg(f_.reduce, 0)].meets(values)) return false;
+    if (names_any(f_.value, values)) return false;
     return std::ranges::none_of(loads_in(g_, f_.rest), [&](node_id n) {
-      return g_.kind(g_.arg(n, 0)) == op::define && g_.free[n].meets(values) && uses(g_, n, f_.t);
+      return g_.kind(g_.arg(n, 0)) == op::define && names_any(n, values) && uses(g_, n, f_.t);
     });
   }
 
@@ -96,9 +112,11 @@ class ordered_keys {
     if (kind != op::less && kind != op::less_equal && kind != op::equal) return false;
     for (const int side : {0, 1}) {
       comparison one{.key = g_.arg(part, side), .value = g_.arg(part, 1 - side)};
-      if (g_.free[one.key] != set_of(g_, {f_.t}) || uses(g_, one.value, f_.t) || g_.free[one.value].empty()) continue;
+      const index_set free = g_.free[one.key].without(set_of(g_, {f_.t}));
+      if (!uses(g_, one.key, f_.t) || names_any(one.key, free) || uses(g_, one.value, f_.t)) continue;
+      if (g_.free[one.value].empty()) continue;
       if (!holds(g_, one.key, op::load) || !holds(g_, one.value, op::load) || row(g_.type(one.key)).bytes < 4) continue;
-      if (!is_safe(g_, one.key) || !is_safe(g_, one.value)) continue;
+      if ((walks_all() && !is_safe(g_, one.key)) || !guard(one.value)) continue;
       if (!f_.all.empty() && f_.all[0].key != one.key) continue;
       one.below = kind == op::equal || side == 1;
       one.above = kind == op::equal || side == 0;
@@ -109,18 +127,42 @@ class ordered_keys {
     return false;
   }
 
-  // Which keys there are: those of the fold, or those of the tensors that its range may end before.
-  bool has_keys() {
-    const node_id t = f_.t;
-    if (!is_closed(g_, t)) return false;
-    f_.low = g_.arg(t, 0);
-    f_.count = trips_of(g_, t);
+  // A value that nothing proves to be inside of its tensors is asked for where it is: elsewhere the program does not ask
+  // for it, or the call has failed.
+  bool guard(node_id& value) {
+    if (is_safe(g_, value)) return true;
+    if (holds(g_, value, op::reduce)) return false;
+    node_id inside = truth(g_, true);
+    for (const node_id n : loads_in(g_, value)) inside = conjunction(g_, inside, inside_condition(g_, n));
+    if (!is_formula(g_, inside)) return false;
+    replacement put(g_);
+    for (const node_id n : loads_in(g_, value)) put.rename(n, proven(g_, n));
+    value = make(g_, op::select, inside, put(value), number_like(g_, value, 0));
     return true;
   }
 
+  // Which keys there are: those of the fold, or those of the tensors that its range may end before.
+  bool has_keys() {
+    const node_id t = f_.t, key = f_.all[0].key;
+    if (is_closed(g_, t)) {
+      f_.low = g_.arg(t, 0);
+      f_.count = trips_of(g_, t);
+      return true;
+    }
+    const auto is_plain = [&](node_id n) { return g_[n].count == 2 && g_.arg(n, 1) == t; };
+    if (!std::ranges::all_of(loads_in(g_, key), is_plain)) return false;
+    f_.low = integer(g_, 0);
+    f_.count = rows_walked(g_, key, t, true);
+    replacement put(g_);  // they are walked as far as they go
+    for (const node_id n : loads_in(g_, key)) put.rename(n, proven(g_, n));
+    for (comparison& one : f_.all) one.key = put(key);
+    return f_.count != no_node;
+  }
+  bool walks_all() const { return is_closed(g_, f_.t); }
+
   bool pays() {
     const facts& bits = c_.known.bits();
-    if (!has_closed_ranges(g_, f_.reduce)) return false;
+    if (!has_closed_ranges(g_, f_.reduce)) return false;  // of its results
     const amount keys = bits.trips(f_.t), searches = bits.trips(indices_of_values());
     if (c_.known.call().force_for_tests) return true;
     return all_of({{keys, least_keys}, {searches, least_searches}, {keys * searches, least_pairs}});
@@ -134,7 +176,7 @@ class ordered_keys {
 
   // Do they? Fewer keys than the searches can tell apart; no NaN, which is not in order with itself.
   node_id asked() {
-    const node_id before_last = make(g_, op::sub, g_.arg(f_.t, 1), integer(g_, 1));
+    const node_id before_last = make(g_, op::sub, make(g_, op::add, f_.low, f_.count), integer(g_, 1));
     const node_id i = unused_index(g_, f_.t, f_.low, before_last, indices_in(g_, f_.reduce));
     const node_id here = with(g_, f_.all[0].key, f_.t, i, proofs::kept),
                   next = with(g_, f_.all[0].key, f_.t, plus(g_, i, 1), proofs::kept);
@@ -177,18 +219,21 @@ class ordered_keys {
       if (one.above) high = make(g_, op::minimum, high, place(one, one.strict, ascending));
       if (one.below) low = make(g_, op::maximum, low, place(one, !one.strict, ascending));
     }
-    return of_range(make(g_, op::add, f_.low, low), make(g_, op::add, f_.low, high));
+    low = make(g_, op::add, f_.low, low);
+    high = make(g_, op::add, f_.low, high);
+    if (walks_all()) return of_range(low, high);
+    return of_range(make(g_, op::maximum, low, g_.arg(f_.t, 0)), make(g_, op::minimum, high, g_.arg(f_.t, 1)));
   }
 
   node_id of_range(node_id low, node_id high) {
-    const node_id n = f_.reduce, value = g_.arg(n, 0);
+    const node_id n = f_.reduce, value = f_.value;
     const monoid fold = monoid_of(g_, n);
     const node_id some = make(g_, op::less, low, high), none = identity_of(g_, fold, g_.type(n));
     const node_id last = make(g_, op::sub, high, integer(g_, 1));
     if (is_true(g_, f_.rest)) {
-      if (fold == monoid::sum && g_.type(n) == element::i64 && g_.free[value].empty() && is_formula(g_, value)) {
-        const node_id length = make(g_, op::maximum, make(g_, op::sub, high, low), integer(g_, 0));
-        return make(g_, op::mul, cast_to(g_, element::i64, value), length);
+      if (fold == monoid::sum && !uses(g_, value, f_.t)) {
+        const node_id length = cast_to(g_, g_.type(n), make(g_, op::sub, high, low));
+        return make(g_, op::select, some, make(g_, op::mul, value, length), none);
       }
       if (fold == monoid::any && is_true(g_, value)) return some;
       if (fold == monoid::max && value == f_.t) return make(g_, op::select, some, last, none);
@@ -202,10 +247,10 @@ class ordered_keys {
 
   // From the first key on, or up to the last one, of terms that do not depend on the value: a running fold has it.
   node_id looked_up(node_id low, node_id high) {
-    const node_id n = f_.reduce, value = g_.arg(n, 0);
+    const node_id n = f_.reduce, value = f_.value;
     const bool above = std::ranges::all_of(f_.all, [](const comparison& one) { return !one.below; }),
                below = std::ranges::all_of(f_.all, [](const comparison& one) { return !one.above; });
-    if (above == below || !is_safe(g_, value)) return no_node;
+    if (above == below || !walks_all() || !is_safe(g_, value)) return no_node;
     const node_id t = unused_index(g_, f_.t, g_.arg(f_.t, 0), g_.arg(f_.t, 1), indices_in(g_, n));
     const node_id inner = below ? fresh_index(g_, t, t, g_.arg(t, 1)) : fresh_index(g_, t, g_.arg(t, 0), plus(g_, t, 1));
     const node_id whole = intern_reduce(g_, monoid_of(g_, n), g_.type(n), with(g_, value, f_.t, inner, proofs::kept),
