@@ -23,6 +23,7 @@ struct comparison {
   node_id key = no_node, value = no_node;
   bool below = false, above = false;  // keys that are less, or greater, are left out: both of an equality
   bool strict = false;                // and so are equal ones
+  bool own = false;                   // the value is the key at the last place that the fold walks
 };
 
 // The fold of `value` over t where all of `all` and `rest` hold; `count` keys from `low` on, of which it walks all, or
@@ -116,8 +117,10 @@ class ordered_keys {
       if (!uses(g_, one.key, f_.t) || names_any(one.key, free) || uses(g_, one.value, f_.t)) continue;
       if (g_.free[one.value].empty()) continue;
       if (!holds(g_, one.key, op::load) || !holds(g_, one.value, op::load) || row(g_.type(one.key)).bytes < 4) continue;
+      const bool own = is_last_key(one);
       if ((walks_all() && !is_safe(g_, one.key)) || !guard(one.value)) continue;
       if (!f_.all.empty() && f_.all[0].key != one.key) continue;
+      one.own = own;
       one.below = kind == op::equal || side == 1;
       one.above = kind == op::equal || side == 0;
       one.strict = kind == op::less;
@@ -127,6 +130,11 @@ class ordered_keys {
     return false;
   }
 
+  // Is the value the key at the last place of the range? Then that is not greater, nor is any before it.
+  bool is_last_key(const comparison& of) {
+    const node_id last = make(g_, op::sub, g_.arg(f_.t, 1), integer(g_, 1));
+    return g_.kind(last) == op::index && is_same(g_, with(g_, of.key, f_.t, last), of.value);
+  }
   // A value that nothing proves to be inside of its tensors is asked for where it is: elsewhere the program does not ask
   // for it, or the call has failed.
   bool guard(node_id& value) {
@@ -213,16 +221,20 @@ class ordered_keys {
   }
 
   node_id folded(node_id ascending) {
-    node_id low = integer(g_, 0), high = f_.count;
+    node_id low = g_.arg(f_.t, 0), high = g_.arg(f_.t, 1);
+    const auto end = [&](node_id place) { return make(g_, op::add, f_.low, place); };
     for (const comparison& one : f_.all) {
       // key < value: [0, less); key <= value: [0, not greater); key > value: [not greater, all); key >= value.
-      if (one.above) high = make(g_, op::minimum, high, place(one, one.strict, ascending));
-      if (one.below) low = make(g_, op::maximum, low, place(one, !one.strict, ascending));
+      if (one.above && (!one.own || one.strict)) {
+        const node_id found = end(place(one, one.strict, ascending));
+        high = high == g_.arg(f_.t, 1) && walks_all() ? found : make(g_, op::minimum, high, found);
+      }
+      if (one.below) {
+        const node_id found = end(place(one, !one.strict, ascending));
+        low = low == g_.arg(f_.t, 0) && walks_all() ? found : make(g_, op::maximum, low, found);
+      }
     }
-    low = make(g_, op::add, f_.low, low);
-    high = make(g_, op::add, f_.low, high);
-    if (walks_all()) return of_range(low, high);
-    return of_range(make(g_, op::maximum, low, g_.arg(f_.t, 0)), make(g_, op::minimum, high, g_.arg(f_.t, 1)));
+    return of_range(low, high);
   }
 
   node_id of_range(node_id low, node_id high) {
