@@ -73,7 +73,7 @@ class without_definitions {
     s.made = origin::rule;
     s.reasons.push_back("by its keys, for checks that read it");
     const node_id made = s.define;
-    if (!is_stored(made)) first_.push_back(std::move(s));
+    if (!is_stored(made)) first_.insert(first_.begin(), std::move(s));  // it reads no other stage
     return made;
   }
 
