@@ -26,8 +26,8 @@ const std::vector<list> keys{{},
                              {1, 1, 2, 5, 5, 5, 9},
                              {7, 7, 7, 7},
                              {5, 2, 8, 1, 1, 9, 0, 3, 3},
-                             {-4, -4, 0, 1, 2, 3, 4, 5, 6, 7, 7, 8, 9, 10, 11, 12, 12, 13, 20, 21, 22, 23, 24, 25, 26, 27,
-                              30, 30, 30, 31, 40, 41, 42, 43, 43, 44, 50}};
+                             {-4, -4, 0,  1,  2,  3,  4,  5,  6,  7,  7,  8,  9,  10, 11, 12, 12, 13, 20,
+                              21, 22, 23, 24, 25, 26, 27, 30, 30, 30, 31, 40, 41, 42, 43, 43, 44, 50}};
 const list places{-9, 0, 1, 2, 4, 5, 5, 7, 8, 12, 27, 30, 43, 50, 51, 3, 100, 1, 6};
 
 template <class... Outputs>
@@ -84,16 +84,20 @@ TEST(ordered_keys, real_numbers) {
 TEST(ordered_keys, not_a_number) {
   constexpr auto below = define<"below">(k) = count(i, real(i) < place(k));
   constexpr auto above = define<"above">(k) = sum(i.where(real(i) >= place(k)), v(i));
-  trial test(detail::build_graph<std::remove_cv_t<decltype(below)>, std::remove_cv_t<decltype(above)>>());
-  test.force_for_tests = true;
-  test.with("real", {6}, {1, 2, nan, 3, 4, 9}).with("place", {4}, {nan, 2, 3.5, 10}).random("v", {6}).expect_right();
+  constexpr auto equal = define<"equal">(k) = min(i.where(real(i) == place(k)), v(i));
+  for (const list& each : {list{1, 2, nan, 3, 4, 9}, list{1, 2, 3, 3, 4, 9}, list{nan, nan, nan, nan, nan, nan}}) {
+    trial test(detail::build_graph<std::remove_cv_t<decltype(below)>, std::remove_cv_t<decltype(above)>,
+                                   std::remove_cv_t<decltype(equal)>>());
+    test.force_for_tests = true;
+    test.with("real", {6}, each).with("place", {4}, {nan, 2, 3.5, 10}).random("v", {6}).expect_right();
+  }
 }
 
 TEST(ordered_keys, in_groups) {
   constexpr auto n = extent(key, dim<0>);
   constexpr auto running = define<"running">(i.in(0_c, n)) = sum(j.in(0_c, i + 1_c).where(key(j) == key(i)), v(j));
   constexpr auto most = define<"most">(i.in(0_c, n)) = max(j.in(0_c, i + 1_c).where(key(j) == key(i)), v(j));
-  constexpr auto earlier = define<"earlier">(i.in(0_c, n)) = count(j.in(0_c, i).where(key(j) == key(i)), key(j) == key(j));
+  constexpr auto earlier = define<"earlier">(i.in(0_c, n)) = count(j.in(0_c, i), key(j) == key(i));
   expect_right("ordered keys", "key", "at", running, most, earlier, define<"unused">(k) = at(k));
 }
 
@@ -103,7 +107,8 @@ TEST(ordered_keys, runs) {
   constexpr auto running = define<"running">(i.in(0_c, extent(v, dim<0>))) = sum(j.in(begin(i), i + 1_c), v(j));
   constexpr auto most = define<"most">(i.in(0_c, extent(v, dim<0>))) = max(j.in(begin(i), i + 1_c), v(j));
   constexpr auto least = define<"least">(i.in(0_c, extent(v, dim<0>)), f) = min(j.in(begin(i), i + 1_c), x(j, f));
-  for (const list& begins : {list{0, 0, 0, 3, 4, 4, 4, 4, 8}, list{0, 1, 1, 0, 4, 2, 6, 7, 8}, list{0, 0, 0, 3, 4, 5, 9, 7, 8}}) {
+  const list nested{0, 0, 0, 3, 4, 4, 4, 4, 8}, crossing{0, 1, 1, 0, 4, 2, 6, 7, 8}, empty{0, 0, 0, 3, 4, 5, 9, 7, 8};
+  for (const list& begins : {nested, crossing, empty}) {
     trial test(detail::build_graph<std::remove_cv_t<decltype(running)>, std::remove_cv_t<decltype(most)>,
                                    std::remove_cv_t<decltype(least)>>());
     test.force_for_tests = true;

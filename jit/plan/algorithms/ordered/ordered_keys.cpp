@@ -13,10 +13,10 @@ namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr double least_keys = 512;           // keys; estimate: fewer are asked one by one
-constexpr double least_searches = 64;        // values; estimate: for fewer the keys are not asked for their order
-constexpr double least_pairs = 1 << 22;      // pairs of both; estimate: fewer take as long as another kernel
-constexpr int most_bits = 32;                // of a place among keys; limit: more keys are asked one by one
+constexpr double least_keys = 512;       // keys; estimate: fewer are asked one by one
+constexpr double least_searches = 64;    // values; estimate: for fewer the keys are not asked for their order
+constexpr double least_pairs = 1 << 22;  // pairs of both; estimate: fewer take as long as another kernel
+constexpr int most_bits = 32;            // of a place among keys; limit: more keys are asked one by one
 
 // A comparison of a key, which depends on the index of the fold alone, and a value, which does not depend on it.
 struct comparison {
@@ -66,7 +66,8 @@ class ordered_keys {
   bool takes(node_id n) {
     if (g_[n].count != 3 || g_[n].attribute != static_cast<std::int64_t>(monoid_of(g_, n))) return false;
     const monoid fold = monoid_of(g_, n);
-    if (is_own(fold) || row(fold).position || !g_.free[n].within(set_of(g_, s_.indices))) return false;
+    if (is_own(fold) || row(fold).position || row(g_.type(n)).bytes == 2) return false;
+    if (!g_.free[n].within(set_of(g_, s_.indices))) return false;
     if (holds(g_, g_.arg(n, 0), op::reduce) || holds(g_, g_.arg(n, 1), op::reduce)) return false;
     f_ = {.reduce = n, .t = g_.arg(n, 2), .value = g_.arg(n, 0), .rest = truth(g_, true)};
     flat<node_id> list;
@@ -135,8 +136,8 @@ class ordered_keys {
     const node_id last = make(g_, op::sub, g_.arg(f_.t, 1), integer(g_, 1));
     return g_.kind(last) == op::index && is_same(g_, with(g_, of.key, f_.t, last), of.value);
   }
-  // A value that nothing proves to be inside of its tensors is asked for where it is: elsewhere the program does not ask
-  // for it, or the call has failed.
+  // A value that nothing proves to be inside of its tensors is read where it is inside: elsewhere the program does not
+  // ask for it, or the call has failed.
   bool guard(node_id& value) {
     if (is_safe(g_, value)) return true;
     if (holds(g_, value, op::reduce)) return false;
@@ -192,20 +193,23 @@ class ordered_keys {
                                       truth(g_, true), {i});
     const node_id made = stored(c_, all, {"ascending", without_lanes(), "whether keys ascend"});
     stage_behind(c_, made).decides = true;
-    const node_id few = make(g_, op::less, f_.count, integer(g_, std::int64_t{1} << most_bits));
+    const node_id few = make(g_, op::less, f_.count, integer(g_, std::int64_t{1} << bits()));
     return conjunction(g_, few, made);
   }
 
-  // How many keys are less than the value, or not greater: halving by halving, in lanes along the values.
-  node_id place(const comparison& of, bool less, node_id when) {
+  // How many keys are before the terms, or up to their last one: halving by halving, in lanes along the values. No term
+  // compares with a NaN.
+  node_id place(const comparison& of, bool first, node_id when) {
+    const op compares = of.strict ? op::less : op::less_equal;
     node_id found = integer(g_, 0);
     for (int bit = bits() - 1; bit >= 0; --bit) {
       const node_id step = plus(g_, found, std::int64_t{1} << bit);
       const node_id last = make(g_, op::sub, make(g_, op::add, f_.low, step), integer(g_, 1));
       const node_id key = with(g_, of.key, f_.t, last, proofs::kept);
       const node_id inside = make(g_, op::less_equal, step, f_.count);
-      const node_id further = make(g_, op::logical_and, inside, make(g_, less ? op::less : op::less_equal, key, of.value));
-      found = make(g_, op::select, further, step, found);
+      const node_id before = first ? make(g_, op::logical_not, make(g_, compares, of.value, key))
+                                   : make(g_, compares, key, of.value);
+      found = make(g_, op::select, make(g_, op::logical_and, inside, before), step, found);
     }
     const std::size_t count = c_.before.size();
     const node_id made = stored(c_, found, {"place", layout_of(c_, of.value, s_), "searched for among the keys"});
@@ -224,13 +228,12 @@ class ordered_keys {
     node_id low = g_.arg(f_.t, 0), high = g_.arg(f_.t, 1);
     const auto end = [&](node_id place) { return make(g_, op::add, f_.low, place); };
     for (const comparison& one : f_.all) {
-      // key < value: [0, less); key <= value: [0, not greater); key > value: [not greater, all); key >= value.
       if (one.above && (!one.own || one.strict)) {
-        const node_id found = end(place(one, one.strict, ascending));
+        const node_id found = end(place(one, false, ascending));
         high = high == g_.arg(f_.t, 1) && walks_all() ? found : make(g_, op::minimum, high, found);
       }
       if (one.below) {
-        const node_id found = end(place(one, !one.strict, ascending));
+        const node_id found = end(place(one, true, ascending));
         low = low == g_.arg(f_.t, 0) && walks_all() ? found : make(g_, op::maximum, low, found);
       }
     }
@@ -245,7 +248,7 @@ class ordered_keys {
     if (is_true(g_, f_.rest)) {
       if (fold == monoid::sum && !uses(g_, value, f_.t)) {
         const node_id length = cast_to(g_, g_.type(n), make(g_, op::sub, high, low));
-        return make(g_, op::select, some, make(g_, op::mul, value, length), none);
+        return make(g_, op::select, some, make(g_, op::mul, cast_to(g_, g_.type(n), value), length), none);
       }
       if (fold == monoid::any && is_true(g_, value)) return some;
       if (fold == monoid::max && value == f_.t) return make(g_, op::select, some, last, none);
@@ -264,7 +267,8 @@ class ordered_keys {
                below = std::ranges::all_of(f_.all, [](const comparison& one) { return !one.above; });
     if (above == below || !walks_all() || !is_safe(g_, value)) return no_node;
     const node_id t = unused_index(g_, f_.t, g_.arg(f_.t, 0), g_.arg(f_.t, 1), indices_in(g_, n));
-    const node_id inner = below ? fresh_index(g_, t, t, g_.arg(t, 1)) : fresh_index(g_, t, g_.arg(t, 0), plus(g_, t, 1));
+    const node_id from = below ? t : g_.arg(t, 0), to = below ? g_.arg(t, 1) : plus(g_, t, 1);
+    const node_id inner = fresh_index(g_, t, from, to);
     const node_id whole = intern_reduce(g_, monoid_of(g_, n), g_.type(n), with(g_, value, f_.t, inner, proofs::kept),
                                         truth(g_, true), {inner});
     const node_id running = stored(c_, whole, {"running", layout_of(c_, with(g_, value, f_.t, t, proofs::kept), s_),

@@ -43,7 +43,8 @@ node_id looked_up(const context& c, node_id n, const stage& s) {
   const node_id first = grows ? low : integer(g, 0), last = grows ? rows : high;
   const node_id place = unused_index(g, t, first, last, indices_in(g, n));
   const node_id inner = grows ? fresh_index(g, place, first, plus(g, place, 1)) : fresh_index(g, place, place, last);
-  const node_id whole = intern_reduce(g, fold, g.type(n), with(g, value, t, inner, proofs::kept), truth(g, true), {inner});
+  const node_id terms = with(g, value, t, inner, proofs::kept);
+  const node_id whole = intern_reduce(g, fold, g.type(n), terms, truth(g, true), {inner});
   const node_id like = with(g, value, t, place, proofs::kept);
   const node_id running = stored(c, whole, {"running", layout_of(c, like, s), "a scan that others look up"});
   const node_id found = with(g, running, place, grows ? plus(g, high, -1) : low);

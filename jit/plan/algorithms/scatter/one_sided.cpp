@@ -77,8 +77,8 @@ node_id summed_from_ends(const context& c, node_id n, const stage& s) {
   const node_id owned = unused_index(g, of.place, first, g.arg(of.place, 1), indices_in(g, n));
   const node_id condition = conjunction(g, conjunction(g, of.rest, reaches), make(g, op::equal, owned, at));
   const node_id ends = intern_reduce(g, fold, g.type(n), g.arg(n, 0), condition, {t});
-  const node_id added = proven(g, stored(c, ends, {"ends", layout_of(c, ends, s), "terms by the place where they end"}));
-  return intern_reduce(g, fold, g.type(n), with(g, added, owned, p, proofs::kept), truth(g, true), {p});
+  const node_id made = stored(c, ends, {"ends", layout_of(c, ends, s), "terms by the place where they end"});
+  return intern_reduce(g, fold, g.type(n), with(g, proven(g, made), owned, p, proofs::kept), truth(g, true), {p});
 }
 
 }  // namespace

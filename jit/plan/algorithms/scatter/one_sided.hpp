@@ -1,5 +1,5 @@
-// Rule `one-sided ranges`: sums, for each place, over all that reach it from one side (`j < end(t)`): each is added where
-// it ends, and a running sum goes from there. Shown by tests/jit/ordered_keys.cpp.
+// Rule `one-sided ranges`: folds, for each place, of all terms that reach it from one side (`j < end(t)`). Each is
+// added where it ends, and a running fold goes from there. Shown by tests/jit/ordered_keys.cpp.
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 
