@@ -8,15 +8,13 @@
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr double least_keys = 512;       // keys; estimate: fewer are asked one by one
-constexpr double least_searches = 64;    // values; estimate: for fewer the keys are not asked for their order
-constexpr double least_pairs = 1 << 22;  // pairs of both; estimate: fewer take as long as another kernel
-constexpr int most_bits = 32;            // of a place among keys; limit: more keys are asked one by one
+using namespace tuning::ordered_keys;
 
 // A comparison of a key, which depends on the index of the fold alone, and a value, which does not depend on it.
 struct comparison {

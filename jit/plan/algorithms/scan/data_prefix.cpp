@@ -6,13 +6,13 @@
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr double least_slices = 64, least_rows = 1024;  // slices, rows; estimate: fewer are folded one by one
-constexpr double rows_of_a_slice = 64;  // rows; estimate: a running fold of them takes no longer than a short slice
+using namespace tuning::data_prefix;
 
 // Is an end the same for all, and known before the call?
 bool is_fixed_end(const graph& g, node_id end) { return g.free[end].empty() && is_formula(g, end); }

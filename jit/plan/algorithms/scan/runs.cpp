@@ -6,12 +6,13 @@
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr double least_results = 4096;  // results; estimate: fewer are folded one by one
+using tuning::runs::least_results;
 
 // The fold over [begin, r], at the place r of its result.
 struct run_form {

@@ -6,12 +6,13 @@
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr double least_terms = 64, least_places = 256;  // terms, places; estimate: fewer are asked one by one
+using namespace tuning::one_sided;
 
 // A term reaches the places from its end on, or up to it.
 struct one_side {
