@@ -32,6 +32,7 @@ bool folds_by_key(graph& g, node_id n, const std::vector<node_id>& indices) {
 // The value of a definition of much data that is folded by keys: anew for each subscript it would be folded as often.
 // no_node: another definition, or one that reads what has to be checked itself.
 node_id value_by_key(graph& g, const facts& known, node_id define) {
+  if (known.call().gpu) return no_node;
   const std::vector<node_id> indices = arguments(g, define, 1);
   const node_id body = with_inlined(g, g.arg(define, 0), [](node_id) { return true; });
   const std::vector<node_id> folds = reductions_in(g, body);

@@ -286,6 +286,7 @@ class ordered_keys {
 
 bool take_ordered_keys(const context& c, stage& s) {
   if (s.how != way::map || s.where == place::check || s.when != no_node || s.rows.whole != no_node) return false;
+  if (c.known.for_groups()) return false;  // which compare many pairs at once
   return ordered_keys(c, s)();
 }
 

@@ -54,7 +54,7 @@ node_id looked_up(const context& c, node_id n, const stage& s) {
 }  // namespace
 
 bool take_data_prefix(const context& c, stage& s) {
-  if (s.how != way::map) return false;
+  if (s.how != way::map || c.known.for_groups()) return false;
   for (const node_id n : reductions_in(c.g, s.body)) {
     const node_id instead = looked_up(c, n, s);
     if (instead == no_node) continue;

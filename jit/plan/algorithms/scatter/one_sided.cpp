@@ -85,7 +85,7 @@ node_id summed_from_ends(const context& c, node_id n, const stage& s) {
 }  // namespace
 
 bool take_one_sided(const context& c, stage& s) {
-  if (s.how != way::map || s.where == place::check) return false;
+  if (s.how != way::map || s.where == place::check || c.known.for_groups()) return false;
   const node_id n = without_cast(c.g, s.body), instead = summed_from_ends(c, n, s);
   if (instead == no_node) return false;
   replace_in(c.g, s, n, instead);
