@@ -4,7 +4,6 @@
 
 #include <sheaf/dsl/passes/reduction.hpp>
 #include <sheaf/jit/plan/algorithms/block_tree/block_tree.hpp>
-#include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -116,10 +115,9 @@ class ordered_keys {
       if (!uses(g_, one.key, f_.t) || names_any(one.key, free) || uses(g_, one.value, f_.t)) continue;
       if (g_.free[one.value].empty()) continue;
       if (!holds(g_, one.key, op::load) || !holds(g_, one.value, op::load) || row(g_.type(one.key)).bytes < 4) continue;
-      const bool own = is_last_key(one);
-      if ((walks_all() && !is_safe(g_, one.key)) || !guard(one.value)) continue;
+      if ((walks_all() && !is_safe(g_, one.key)) || holds(g_, one.value, op::reduce)) continue;
       if (!f_.all.empty() && f_.all[0].key != one.key) continue;
-      one.own = own;
+      one.own = is_last_key(one);
       one.below = kind == op::equal || side == 1;
       one.above = kind == op::equal || side == 0;
       one.strict = kind == op::less;
@@ -134,20 +132,6 @@ class ordered_keys {
     const node_id last = make(g_, op::sub, g_.arg(f_.t, 1), integer(g_, 1));
     return g_.kind(last) == op::index && is_same(g_, with(g_, of.key, f_.t, last), of.value);
   }
-  // A value that nothing proves to be inside of its tensors is read where it is inside: elsewhere the program does not
-  // ask for it, or the call has failed.
-  bool guard(node_id& value) {
-    if (is_safe(g_, value)) return true;
-    if (holds(g_, value, op::reduce)) return false;
-    node_id inside = truth(g_, true);
-    for (const node_id n : loads_in(g_, value)) inside = conjunction(g_, inside, inside_condition(g_, n));
-    if (!is_formula(g_, inside)) return false;
-    replacement put(g_);
-    for (const node_id n : loads_in(g_, value)) put.rename(n, proven(g_, n));
-    value = make(g_, op::select, inside, put(value), number_like(g_, value, 0));
-    return true;
-  }
-
   // Which keys there are: those of the fold, or those of the tensors that its range may end before.
   bool has_keys() {
     const node_id t = f_.t, key = f_.all[0].key;
@@ -203,7 +187,7 @@ class ordered_keys {
     for (int bit = bits() - 1; bit >= 0; --bit) {
       const node_id step = plus(g_, found, std::int64_t{1} << bit);
       const node_id last = make(g_, op::sub, make(g_, op::add, f_.low, step), integer(g_, 1));
-      const node_id key = with(g_, of.key, f_.t, last, proofs::kept);
+      const node_id key = with(g_, of.key, f_.t, last);  // it may be beyond the last key
       const node_id inside = make(g_, op::less_equal, step, f_.count);
       const node_id before = first ? make(g_, op::logical_not, make(g_, compares, of.value, key))
                                    : make(g_, compares, key, of.value);

@@ -81,7 +81,7 @@ class running_in_groups {
     const index_set used = indices_in(g_, f_.reduce);
     const node_id i = unused_index(g_, f_.r, first, g_.arg(f_.r, 1), used);
     const node_id here = with(g_, f_.begin, f_.r, i, proofs::kept), last = plus(g_, i, -1),
-                  before = with(g_, f_.begin, f_.r, last, proofs::kept);
+                  before = with(g_, f_.begin, f_.r, last);  // there is none before the first
     const node_id same = make(g_, op::logical_and, make(g_, op::less, first, i), make(g_, op::equal, here, before));
     const node_id fine = make(g_, op::logical_or, make(g_, op::equal, here, i), same);
     std::vector<node_id> all{i};
