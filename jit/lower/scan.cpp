@@ -120,7 +120,14 @@ void kernel_lowering::recur(const stage& s, scope& at) {
   const std::int32_t id = buffers.at(s.define);
   const ir::access how = subscripts_of(id, subscripts, inner, list);
   const ir::value old = b.load(id, type, std::move(list), how, begun);
-  store_at(s, f.walk, next_of(b, old, factor, value, f.may_vanish), inner, ir::none);
+  ir::value next = ir::none;
+  if (f.fold == monoid::sum) {
+    next = next_of(b, old, factor, value, f.may_vanish);
+  } else {  // a fold that goes on or begins anew
+    const ir::value begins = b.emit(op::select, {factor, old, emit(identity_of(g, f.fold, type), inner)});
+    next = b.emit(row(f.fold).combine, {begins, value});
+  }
+  store_at(s, f.walk, next, inner, ir::none);
   inner.close();
 }
 
@@ -203,7 +210,8 @@ void kernel_lowering::scan(const stage& s, scope& task, const range* chunk) {
     loops.enter(idx, idx == s.vector ? s.lanes : 1, idx == s.parallel ? chunk : nullptr);
   }
   if (f.factor != no_node) {
-    if (s.vector == no_node && g.type(s.define) == element::f64 && plan::may_vectorise(g, s.body, f.walk))
+    const bool adds = f.fold == monoid::sum && g.type(s.define) == element::f64;
+    if (s.vector == no_node && adds && plan::may_vectorise(g, s.body, f.walk))
       recur_along(s, *inner, {emit(g.arg(f.walk, 0), *inner), emit(g.arg(f.walk, 1), *inner)});
     else
       recur(s, *inner);

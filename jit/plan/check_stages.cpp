@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <sheaf/dsl/passes/reduction.hpp>
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/roots.hpp>
@@ -14,21 +15,83 @@ namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-// Checks run before any stage does: what they read of definitions is computed anew.
-node_id without_definitions(graph& g, node_id e) {
-  return with_inlined(g, e, [](node_id) { return true; });
+// Does a fold ask each of its terms for one of these indices, as `key(t) == k`, by what is read inside of its tensors?
+bool folds_by_key(graph& g, node_id n, const std::vector<node_id>& indices) {
+  if (g[n].count != 3 || !is_closed(g, g.arg(n, 2))) return false;
+  flat<node_id> list;
+  deltas::conjuncts(g, g.arg(n, 1), list);
+  return std::ranges::any_of(list, [&](node_id part) {
+    if (g.kind(part) != op::equal) return false;
+    for (const int side : {0, 1})
+      if (std::ranges::find(indices, g.arg(part, side)) != indices.end() && uses(g, g.arg(part, 1 - side), g.arg(n, 2)))
+        return true;
+    return false;
+  });
 }
+
+// The value of a definition of much data that is folded by keys: anew for each subscript it would be folded as often.
+// no_node: another definition, or one that reads what has to be checked itself.
+node_id value_by_key(graph& g, const facts& known, node_id define) {
+  if (known.call().gpu) return no_node;
+  const std::vector<node_id> indices = arguments(g, define, 1);
+  const node_id body = with_inlined(g, g.arg(define, 0), [](node_id) { return true; });
+  const std::vector<node_id> folds = reductions_in(g, body);
+  if (folds.empty() || !std::ranges::all_of(indices, [&](node_id idx) { return is_closed(g, idx); })) return no_node;
+  for (const node_id n : folds) {
+    const auto terms = known.value(trips_of(g, g.arg(n, 2)));
+    const bool many = known.call().force_for_tests || (terms && *terms >= tuning::checks::asked_together);
+    if (!many || !folds_by_key(g, n, indices)) return no_node;
+    if (holds(g, g.arg(n, 0), op::reduce) || holds(g, g.arg(n, 1), op::reduce)) return no_node;
+  }
+  return std::ranges::all_of(loads_in(g, body), [&](node_id n) { return is_inside(g, n); }) ? body : no_node;
+}
+
+// Checks run before any stage does: what they read of definitions is computed anew, or stored for them.
+class without_definitions {
+ public:
+  without_definitions(graph& g, const facts& known, std::vector<stage>& first) : g_(g), known_(known), first_(first) {}
+
+  node_id operator()(node_id e) {
+    const node_id plain = with_inlined(g_, e, [&](node_id define) {
+      return !is_stored(define) && value_by_key(g_, known_, define) == no_node;
+    });
+    node_id found = plain;
+    rewrite_loads(g_, found, [&](node_id n) {
+      const node_id define = g_.arg(n, 0);
+      if (g_.kind(define) != op::define || is_stored(define)) return n;
+      return load_at(g_, stored_for_checks(define), arguments(g_, n, 1));
+    });
+    return found;
+  }
+
+ private:
+  bool is_stored(node_id define) const { return std::ranges::find(first_, define, &stage::define) != first_.end(); }
+  node_id stored_for_checks(node_id define) {
+    stage s;
+    s.body = value_by_key(g_, known_, define);
+    s.indices = arguments(g_, define, 1);
+    define_stage(g_, s, "asked_" + name_of(g_, define));
+    s.made = origin::rule;
+    s.reasons.push_back("by its keys, for checks that read it");
+    const node_id made = s.define;
+    if (!is_stored(made)) first_.insert(first_.begin(), std::move(s));  // it reads no other stage
+    return made;
+  }
+
+  graph& g_;
+  const facts& known_;
+  std::vector<stage>& first_;
+};
 
 // A condition under loops, both without definitions: ranges read them too.
 struct question {
   node_id outside;
   std::vector<node_id> loops;
 };
-question without_definitions(graph& g, node_id outside, const std::vector<node_id>& loops) {
-  if (loops.empty()) return {without_definitions(g, outside), {}};
-  const node_id whole = intern_reduce(g, monoid::any, element::boolean, truth(g, true), outside, loops);
-  const node_id alone = without_definitions(g, whole);
-  return {g.arg(alone, 1), bound_indices(g, alone)};
+question asked_alone(graph& g, without_definitions& alone, node_id outside, const std::vector<node_id>& loops) {
+  if (loops.empty()) return {alone(outside), {}};
+  const node_id whole = alone(intern_reduce(g, monoid::any, element::boolean, truth(g, true), outside, loops));
+  return {g.arg(whole, 1), bound_indices(g, whole)};
 }
 
 // The size of the tensor dimension that an index with a range of data walks over; no_node where it subscripts none.
@@ -139,11 +202,11 @@ std::vector<node_id> others_around(const graph& g, const evaluated_load& of, nod
 
 // The loops around a subscript have elements; what is read for each of their elements waits for none where there is
 // nothing to be read at all.
-node_id with_elements(graph& g, const evaluated_load& of, const subscript& s) {
+node_id with_elements(graph& g, without_definitions& alone, const evaluated_load& of, const subscript& s) {
   node_id all = truth(g, true);
   for (const node_id idx : others_around(g, of, s.e)) all = conjunction(g, all, has_elements(g, idx));
   if (is_true(g, all)) return of.when;
-  all = without_definitions(g, all);
+  all = alone(all);
   if (of.inner) all = make(g, op::logical_or, make(g, op::less_equal, s.high, s.low), all);
   return conjunction(g, of.when, all);
 }
@@ -169,10 +232,11 @@ std::vector<int> waiting_subscripts(graph& g, const evaluated_load& of) {
 }
 
 void check_stages::add_load(const evaluated_load& of) {
+  without_definitions alone(g, known, stages);
   for (int d = 0; d + 1 < g[of.load].count; ++d) {
     const subscript s(g, of.load, d);
     if (is_apart(of, d) || is_true(g, s.inside(g))) continue;
-    const node_id asked = without_definitions(g, s.asked);
+    const node_id asked = alone(s.asked);
     const std::optional<ends> of_place = ends_of_place(g, asked, s.low, s.high);
     ends r = of_place ? *of_place : ends_of(g, asked);
     const node_id between =
@@ -184,15 +248,14 @@ void check_stages::add_load(const evaluated_load& of) {
     check c = check_of(g, s);
     c.least = r.least;
     c.most = r.most;
-    c.outside = conjunction(g, with_elements(g, of, s),
-                            without_definitions(g, make(g, op::logical_not, inside)));
+    c.outside = conjunction(g, with_elements(g, alone, of, s), alone(make(g, op::logical_not, inside)));
     positions(g, c, free_indices(g, c.outside));
-    const std::optional<lone_question> alone = by_itself(g, c);
-    if (is_asked(c) || is_implied(g, alone, plan.checks)) continue;
+    const std::optional<lone_question> lone = by_itself(g, c);
+    if (is_asked(c) || is_implied(g, lone, plan.checks)) continue;
     c.uniform = c.indices.empty() && !holds(g, c.outside, op::load);
     if (!c.uniform) {
       node_id only = known.call().gpu ? no_node : suspected(g, known, c, stages);
-      if (only == no_node && !known.call().gpu) only = suspected_by_itself(g, c, alone, stages);
+      if (only == no_node && !known.call().gpu) only = suspected_by_itself(g, c, lone, stages);
       add_stage(c, only);
     }
     plan.checks.push_back(std::move(c));
@@ -201,14 +264,15 @@ void check_stages::add_load(const evaluated_load& of) {
 
 void check_stages::add_violation(const violation& v) {
   check c = check_of(g, subscript(g, v.load, v.dimension));
-  const question asked = without_definitions(g, v.where, v.loops);
+  without_definitions alone(g, known, stages);
+  const question asked = asked_alone(g, alone, v.where, v.loops);
   c.outside = asked.outside;
   // There whether another index lets it be read is not asked: no cheaper question goes before it.
   const auto decides = [&](node_id idx) { return !g.free[c.subscript].has(g.ordinal(idx)); };
   if (known.call().gpu && std::ranges::any_of(asked.loops, decides)) return;
   if (v.least != no_node) {
-    c.least = without_definitions(g, v.least);
-    c.most = without_definitions(g, v.most);
+    c.least = alone(v.least);
+    c.most = alone(v.most);
   }
   c.uniform = known.value(c.outside).has_value();
   for (const node_id idx : asked.loops)
@@ -216,10 +280,10 @@ void check_stages::add_violation(const violation& v) {
   // It is asked without its loops then.
   if (c.uniform) c.outside = when_run(g, known, asked.loops, c.outside);
   else positions(g, c, asked.loops);
-  const std::optional<lone_question> alone = by_itself(g, c);
-  if (is_asked(c) || is_implied(g, alone, plan.checks)) return;
+  const std::optional<lone_question> lone = by_itself(g, c);
+  if (is_asked(c) || is_implied(g, lone, plan.checks)) return;
   if (!c.uniform) {
-    add_stage(c, known.call().gpu ? no_node : suspected_by_itself(g, c, alone, stages));
+    add_stage(c, known.call().gpu ? no_node : suspected_by_itself(g, c, lone, stages));
   }
   plan.checks.push_back(std::move(c));
 }
@@ -237,8 +301,9 @@ void check_stages::add_demands() {
     if (!walks && known.value(wrong)) continue;
     check c;
     c.demand = k;
-    const question asked = without_definitions(g, walks ? conjunction(g, g.arg(wrong, 1), g.arg(wrong, 0)) : wrong,
-                                               walks ? bound_indices(g, wrong) : std::vector<node_id>());
+    without_definitions alone(g, known, stages);
+    const question asked = asked_alone(g, alone, walks ? conjunction(g, g.arg(wrong, 1), g.arg(wrong, 0)) : wrong,
+                                       walks ? bound_indices(g, wrong) : std::vector<node_id>());
     c.outside = asked.outside;
     positions(g, c, asked.loops);
     add_stage(c);

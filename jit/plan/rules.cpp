@@ -7,6 +7,7 @@
 #include <sheaf/jit/plan/algorithms/extremum/window_position.hpp>
 #include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
 #include <sheaf/jit/plan/algorithms/moments/one_walk.hpp>
+#include <sheaf/jit/plan/algorithms/ordered/ordered_keys.hpp>
 #include <sheaf/jit/plan/algorithms/pair_tiles/pair_tiles.hpp>
 #include <sheaf/jit/plan/cases.hpp>
 #include <sheaf/jit/plan/collapsed_results.hpp>
@@ -25,9 +26,12 @@
 #include <sheaf/jit/plan/result_functions.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/separate.hpp>
+#include <sheaf/jit/plan/algorithms/scan/data_prefix.hpp>
+#include <sheaf/jit/plan/algorithms/scan/runs.hpp>
 #include <sheaf/jit/plan/algorithms/scan/scans.hpp>
 #include <sheaf/jit/plan/piecewise.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/near_scatter.hpp>
+#include <sheaf/jit/plan/algorithms/scatter/one_sided.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scatter_by_place.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/algorithms/window/moving_ranges.hpp>
@@ -76,6 +80,8 @@ constexpr rule table[] = {
      on_stage<take_scatter_by_place>},
     {"scatter to places near by", "before it is one: each row asks the few updates that may be for it",
      on_stage<take_near_scatter>},
+    {"one-sided ranges", "before it is a scatter: what all terms that reach a place come to runs from place to place",
+     on_stage<take_one_sided>},
     {"scatter", "decides which loops the stage has at all", scatter},
     {"piecewise subscripts", "once a scatter's are solved: neighbouring lanes of a moved access read neighbours",
      on_stage<take_pieces>},
@@ -84,6 +90,10 @@ constexpr rule table[] = {
      on_stage<take_steps>},
     {"phases of results", "before sums are moved or folded another way: each phase is then as if nothing were strided",
      on_stage<take_result_phases>},
+    {"ordered keys", "before folds have loops: where keys ascend, terms that a comparison leaves are a range",
+     on_stage<take_ordered_keys>},
+    {"runs", "before slices are folded another way: running folds of groups", on_stage<take_runs>},
+    {"data prefix", "before slices are folded another way: running folds that data cuts", on_stage<take_data_prefix>},
     {"functions of results", "before slices are folded another way: what short rows are folded to is stored, for lanes",
      on_stage<take_result_functions>},
     {"rows of slices", "before what slices need of themselves is computed in place: each row finds its slice",

@@ -306,6 +306,12 @@ node_id stored(const context& c, node_id body, stored_as as) {
     return rank(a) != rank(b) ? rank(a) < rank(b) : g.ordinal(a) < g.ordinal(b);
   });
   if (as.made == origin::rule) lay_as_read(g, body, like, indices);
+  // Partial results that are needed under a condition alone are none of others: their definition names it.
+  const node_id value = body;
+  const bool conditional = as.made == origin::partial && like.when != no_node && g.kind(body) == op::reduce;
+  if (conditional)
+    body = intern_reduce(g, monoid_of(g, body), g.type(body), g.arg(body, 0),
+                         conjunction(g, like.when, g.arg(body, 1)), bound_indices(g, body));
   for (stage& s : c.before)
     if (g.arg(s.define, 0) == body && s.where == place::workspace && names_all(g, body, s.indices))
       return result_of(g, s);
@@ -315,6 +321,8 @@ node_id stored(const context& c, node_id body, stored_as as) {
   s.body = body;
   s.indices = std::move(indices);
   define_stage(g, s, as.name);
+  s.body = value;
+  if (conditional) s.when = like.when;
   s.made = as.made;
   s.reasons.push_back(std::move(as.reason));
   c.before.push_back(std::move(s));

@@ -239,5 +239,19 @@ TEST(rules, of_masked_rows) {
   expect_same("functions of results", kept);
 }
 
+TEST(rules, of_keys_that_ascend) {
+  constexpr auto k = axis<"k">;
+  constexpr auto all = t.in(0_c, count);
+  constexpr auto time = define<"time">(all) = max(s.in(0_c, t + 1_c), x(s));
+  constexpr auto chosen = define<"chosen">(k) = sum(t.where(time(t) <= y(k)), x(t));
+  expect_same("ordered keys", chosen);
+  constexpr auto end = cast<std::int64_t>((y(k) + 1_c) * 2400_c);
+  constexpr auto first = define<"first">(k) = sum(t.in(0_c, end), x(t));
+  expect_same("data prefix", first, grad(define<"loss">() = sum(k, first(k) * first(k)), x));
+  constexpr auto begin = minimum(t - t % 7_c, t + cast<std::int64_t>(abs(y(t))));
+  constexpr auto running = define<"running">(all) = max(s.in(begin, t + 1_c), x(s));
+  expect_same("runs", running);
+}
+
 }  // namespace
 }  // namespace sheaf::test

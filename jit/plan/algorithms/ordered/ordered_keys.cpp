@@ -1,0 +1,277 @@
+#include <sheaf/jit/plan/algorithms/ordered/ordered_keys.hpp>
+
+#include <algorithm>
+
+#include <sheaf/dsl/passes/reduction.hpp>
+#include <sheaf/jit/plan/algorithms/block_tree/block_tree.hpp>
+#include <sheaf/jit/plan/layout.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+namespace {
+
+using namespace tuning::ordered_keys;
+
+// A comparison of a key, which depends on the index of the fold alone, and a value, which does not depend on it.
+struct comparison {
+  node_id key = no_node, value = no_node;
+  bool below = false, above = false;  // keys that are less, or greater, are left out: both of an equality
+  bool strict = false;                // and so are equal ones
+  bool own = false;                   // the value is the key at the last place that the fold walks
+};
+
+// The fold of `value` over t where all of `all` and `rest` hold; `count` keys from `low` on, of which it walks all, or
+// those in the range of t.
+struct ordered_fold {
+  node_id reduce = no_node, t = no_node, value = no_node;
+  node_id low = no_node, count = no_node;
+  std::vector<comparison> all = {};
+  node_id rest = no_node;
+};
+
+class ordered_keys {
+ public:
+  ordered_keys(const context& c, stage& s) : c_(c), g_(c.g), s_(s) {}
+
+  bool operator()() {
+    if (!find()) return false;
+    if (reductions_in(g_, s_.body).size() > 1) {
+      store_by_itself(c_, s_, f_.reduce, "its keys may ascend: then it is a fold of a range");
+      return true;
+    }
+    stage fast = s_;
+    const node_id ascending = asked();
+    fast.when = ascending;
+    replace_in(g_, fast, f_.reduce, folded(ascending));
+    fast.reasons = {"where keys ascend, which is asked before: a fold of a range, whose ends are searched for"};
+    c_.before.push_back(std::move(fast));
+    s_.when = make(g_, op::logical_not, ascending);
+    s_.reasons.push_back("where keys do not ascend");
+    return true;
+  }
+
+ private:
+  bool find() {
+    for (const node_id n : reductions_in(g_, s_.body))
+      if (takes(n)) return true;
+    return false;
+  }
+
+  bool takes(node_id n) {
+    if (g_[n].count != 3 || g_[n].attribute != static_cast<std::int64_t>(monoid_of(g_, n))) return false;
+    const monoid fold = monoid_of(g_, n);
+    if (is_own(fold) || row(fold).position || row(g_.type(n)).bytes == 2) return false;
+    if (!g_.free[n].within(set_of(g_, s_.indices))) return false;
+    if (holds(g_, g_.arg(n, 0), op::reduce) || holds(g_, g_.arg(n, 1), op::reduce)) return false;
+    f_ = {.reduce = n, .t = g_.arg(n, 2), .value = g_.arg(n, 0), .rest = truth(g_, true)};
+    flat<node_id> list;
+    deltas::conjuncts(g_, conjunction(g_, g_.arg(n, 1), condition_of_term(fold)), list);
+    for (const node_id part : list)
+      if (!add(part)) f_.rest = conjunction(g_, f_.rest, part);
+    return !f_.all.empty() && reads_no_pairs() && has_keys() && pays();
+  }
+
+  // What a term says itself: of any, and of sums of choices and of truths as numbers.
+  node_id condition_of_term(monoid fold) {
+    const node_id e = f_.value;
+    const node_id truths = g_.kind(e) == op::cast ? g_.arg(e, 0) : e;
+    if (fold == monoid::any || (fold == monoid::sum && g_.type(truths) == element::boolean)) {
+      f_.value = fold == monoid::any ? truth(g_, true) : cast_to(g_, g_.type(e), truth(g_, true));
+      return truths;
+    }
+    if (fold != monoid::sum || g_.kind(e) != op::select || !is_number(g_, g_.arg(e, 2), 0)) return truth(g_, true);
+    f_.value = g_.arg(e, 1);
+    return g_.arg(e, 0);
+  }
+
+  // Indices that the range of t alone has are not named.
+  bool names_any(node_id e, const index_set& these) const {
+    return std::ranges::any_of(indices_of(g_, these), [&](node_id idx) { return names(g_, e, idx); });
+  }
+  index_set indices_of_values() const {
+    index_set all;
+    for (const comparison& one : f_.all) all |= g_.free[one.value];
+    return all;
+  }
+  // Values of pairs have tiles; so terms are of keys alone, and what else is asked of them loads no pair.
+  bool reads_no_pairs() const {
+    const index_set values = indices_of_values();
+    if (names_any(f_.value, values)) return false;
+    return std::ranges::none_of(loads_in(g_, f_.rest), [&](node_id n) {
+      return g_.kind(g_.arg(n, 0)) == op::define && names_any(n, values) && uses(g_, n, f_.t);
+    });
+  }
+
+  // A conjunct that compares keys; those after the first compare the same ones.
+  bool add(node_id part) {
+    const op kind = g_.kind(part);
+    if (kind != op::less && kind != op::less_equal && kind != op::equal) return false;
+    for (const int side : {0, 1}) {
+      comparison one{.key = g_.arg(part, side), .value = g_.arg(part, 1 - side)};
+      const index_set free = g_.free[one.key].without(set_of(g_, {f_.t}));
+      if (!uses(g_, one.key, f_.t) || names_any(one.key, free) || uses(g_, one.value, f_.t)) continue;
+      if (g_.free[one.value].empty()) continue;
+      if (!holds(g_, one.key, op::load) || !holds(g_, one.value, op::load) || row(g_.type(one.key)).bytes < 4) continue;
+      if ((walks_all() && !is_safe(g_, one.key)) || holds(g_, one.value, op::reduce)) continue;
+      if (!f_.all.empty() && f_.all[0].key != one.key) continue;
+      one.own = is_last_key(one);
+      one.below = kind == op::equal || side == 1;
+      one.above = kind == op::equal || side == 0;
+      one.strict = kind == op::less;
+      f_.all.push_back(one);
+      return true;
+    }
+    return false;
+  }
+
+  // Is the value the key at the last place of the range? Then that is not greater, nor is any before it.
+  bool is_last_key(const comparison& of) {
+    const node_id last = make(g_, op::sub, g_.arg(f_.t, 1), integer(g_, 1));
+    return g_.kind(last) == op::index && is_same(g_, with(g_, of.key, f_.t, last), of.value);
+  }
+  // Which keys there are: those of the fold, or those of the tensors that its range may end before.
+  bool has_keys() {
+    const node_id t = f_.t, key = f_.all[0].key;
+    if (is_closed(g_, t)) {
+      f_.low = g_.arg(t, 0);
+      f_.count = trips_of(g_, t);
+      return true;
+    }
+    const auto is_plain = [&](node_id n) { return g_[n].count == 2 && g_.arg(n, 1) == t; };
+    if (!std::ranges::all_of(loads_in(g_, key), is_plain)) return false;
+    f_.low = integer(g_, 0);
+    f_.count = rows_walked(g_, key, t, true);
+    replacement put(g_);  // they are walked as far as they go
+    for (const node_id n : loads_in(g_, key)) put.rename(n, proven(g_, n));
+    for (comparison& one : f_.all) one.key = put(key);
+    return f_.count != no_node;
+  }
+  bool walks_all() const { return is_closed(g_, f_.t); }
+
+  bool pays() {
+    const facts& bits = c_.known.bits();
+    if (!has_closed_ranges(g_, f_.reduce)) return false;  // of its results
+    const amount keys = bits.trips(f_.t), searches = bits.trips(indices_of_values());
+    if (c_.known.call().force_for_tests) return true;
+    return all_of({{keys, least_keys}, {searches, least_searches}, {keys * searches, least_pairs}});
+  }
+
+  stage without_lanes() const {
+    stage like = s_;
+    like.vector = no_node;
+    return like;
+  }
+
+  // Do they? Fewer keys than the searches can tell apart; no NaN, which is not in order with itself.
+  node_id asked() {
+    const node_id before_last = make(g_, op::sub, make(g_, op::add, f_.low, f_.count), integer(g_, 1));
+    const node_id i = unused_index(g_, f_.t, f_.low, before_last, indices_in(g_, f_.reduce));
+    const node_id here = with(g_, f_.all[0].key, f_.t, i, proofs::kept),
+                  next = with(g_, f_.all[0].key, f_.t, plus(g_, i, 1), proofs::kept);
+    const node_id all = intern_reduce(g_, monoid::all, element::boolean, make(g_, op::less_equal, here, next),
+                                      truth(g_, true), {i});
+    const node_id made = stored(c_, all, {"ascending", without_lanes(), "whether keys ascend"});
+    stage_behind(c_, made).decides = true;
+    const node_id few = make(g_, op::less, f_.count, integer(g_, std::int64_t{1} << bits()));
+    return conjunction(g_, few, made);
+  }
+
+  // How many keys are before the terms, or up to their last one: halving by halving, in lanes along the values. No term
+  // compares with a NaN.
+  node_id place(const comparison& of, bool first, node_id when) {
+    const op compares = of.strict ? op::less : op::less_equal;
+    node_id found = integer(g_, 0);
+    for (int bit = bits() - 1; bit >= 0; --bit) {
+      const node_id step = plus(g_, found, std::int64_t{1} << bit);
+      const node_id last = make(g_, op::sub, make(g_, op::add, f_.low, step), integer(g_, 1));
+      const node_id key = with(g_, of.key, f_.t, last);  // it may be beyond the last key
+      const node_id inside = make(g_, op::less_equal, step, f_.count);
+      const node_id before = first ? make(g_, op::logical_not, make(g_, compares, of.value, key))
+                                   : make(g_, compares, key, of.value);
+      found = make(g_, op::select, make(g_, op::logical_and, inside, before), step, found);
+    }
+    const std::size_t count = c_.before.size();
+    const node_id made = stored(c_, found, {"place", layout_of(c_, of.value, s_), "searched for among the keys"});
+    if (c_.before.size() > count) c_.before.back().when = when;
+    return proven(g_, made);
+  }
+  int bits() const {
+    const auto keys = c_.known.value(f_.count);
+    int bits = 1;
+    if (!keys || keys->is_of_class()) return most_bits;
+    while (bits < most_bits && *keys >= static_cast<double>(std::int64_t{1} << bits)) ++bits;
+    return bits;
+  }
+
+  node_id folded(node_id ascending) {
+    node_id low = g_.arg(f_.t, 0), high = g_.arg(f_.t, 1);
+    const auto end = [&](node_id place) { return make(g_, op::add, f_.low, place); };
+    for (const comparison& one : f_.all) {
+      if (one.above && (!one.own || one.strict)) {
+        const node_id found = end(place(one, false, ascending));
+        high = high == g_.arg(f_.t, 1) && walks_all() ? found : make(g_, op::minimum, high, found);
+      }
+      if (one.below) {
+        const node_id found = end(place(one, true, ascending));
+        low = low == g_.arg(f_.t, 0) && walks_all() ? found : make(g_, op::maximum, low, found);
+      }
+    }
+    return of_range(low, high);
+  }
+
+  node_id of_range(node_id low, node_id high) {
+    const node_id n = f_.reduce, value = f_.value;
+    const monoid fold = monoid_of(g_, n);
+    const node_id some = make(g_, op::less, low, high), none = identity_of(g_, fold, g_.type(n));
+    const node_id last = make(g_, op::sub, high, integer(g_, 1));
+    if (is_true(g_, f_.rest)) {
+      if (fold == monoid::sum && !uses(g_, value, f_.t)) {
+        const node_id length = cast_to(g_, g_.type(n), make(g_, op::sub, high, low));
+        return make(g_, op::select, some, make(g_, op::mul, cast_to(g_, g_.type(n), value), length), none);
+      }
+      if (fold == monoid::any && is_true(g_, value)) return some;
+      if (fold == monoid::max && value == f_.t) return make(g_, op::select, some, last, none);
+      if (fold == monoid::min && value == f_.t) return make(g_, op::select, some, low, none);
+      if (const node_id found = looked_up(low, high); found != no_node) return found;
+    }
+    const node_id over = fresh_index(g_, f_.t, low, high);
+    return intern_reduce(g_, fold, g_.type(n), with(g_, value, f_.t, over, proofs::kept),
+                         with(g_, f_.rest, f_.t, over, proofs::kept), {over});
+  }
+
+  // From the first key on, or up to the last one, of terms that do not depend on the value: a running fold has it.
+  node_id looked_up(node_id low, node_id high) {
+    const node_id n = f_.reduce, value = f_.value;
+    const bool above = std::ranges::all_of(f_.all, [](const comparison& one) { return !one.below; }),
+               below = std::ranges::all_of(f_.all, [](const comparison& one) { return !one.above; });
+    if (above == below || !walks_all() || !is_safe(g_, value)) return no_node;
+    const node_id t = unused_index(g_, f_.t, g_.arg(f_.t, 0), g_.arg(f_.t, 1), indices_in(g_, n));
+    const node_id from = below ? t : g_.arg(t, 0), to = below ? g_.arg(t, 1) : plus(g_, t, 1);
+    const node_id inner = fresh_index(g_, t, from, to);
+    const node_id whole = intern_reduce(g_, monoid_of(g_, n), g_.type(n), with(g_, value, f_.t, inner, proofs::kept),
+                                        truth(g_, true), {inner});
+    const node_id running = stored(c_, whole, {"running", layout_of(c_, with(g_, value, f_.t, t, proofs::kept), s_),
+                                               "a scan that others look up"});
+    const node_id place = below ? low : make(g_, op::sub, high, integer(g_, 1));
+    return make(g_, op::select, make(g_, op::less, low, high), with(g_, running, t, place),
+                identity_of(g_, monoid_of(g_, n), g_.type(n)));
+  }
+
+  const context& c_;
+  graph& g_;
+  stage& s_;
+  ordered_fold f_ = {};
+};
+
+}  // namespace
+
+bool take_ordered_keys(const context& c, stage& s) {
+  if (s.how != way::map || s.where == place::check || s.when != no_node || s.rows.whole != no_node) return false;
+  if (c.known.for_groups()) return false;  // which compare many pairs at once
+  return ordered_keys(c, s)();
+}
+
+}  // namespace sheaf::inline v0_1::plan
