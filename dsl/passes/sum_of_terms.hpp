@@ -1,6 +1,7 @@
 // A sum in a gradient. Terms that are halves only because a cast rounds them, as those of a logsumexp's gradient, which
 // is computed in f32, are summed as they were before it: the sum is rounded, once.
-// Input: a term, its condition and the indices. Output: the sum, of the term's type. Shown by tests/gradient/halves.cpp.
+// Input: a term, its condition and the indices. Output: the sum, of the term's type. Shown by
+// tests/gradient/halves.cpp.
 #pragma once
 #include <sheaf/dsl/passes/reduce.hpp>
 

@@ -249,9 +249,11 @@ class pairing {
   }
   std::vector<node_id> operands(node_id all) const {
     std::vector<node_id> list;
-    for (const node_id r : inside(g_, all))
-      if (is_of_pair(g_, r, f_.rows, f_.walk))
-        for (const node_id of : {f_.rows, f_.walk}) find_operands(g_, g_.arg(r, 0), set_of(g_, {of, g_.arg(r, 2)}), list);
+    for (const node_id r : inside(g_, all)) {
+      if (!is_of_pair(g_, r, f_.rows, f_.walk)) continue;
+      for (const node_id of : {f_.rows, f_.walk})
+        find_operands(g_, g_.arg(r, 0), set_of(g_, {of, g_.arg(r, 2)}), list);
+    }
     return list;
   }
   // Reductions of the body that are in no other.

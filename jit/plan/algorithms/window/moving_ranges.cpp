@@ -80,13 +80,15 @@ class moved_by_lanes {
     }
     return holds(g_, places, op::load) ? std::nullopt : known_.value(places);
   }
-  node_id counted(node_id n, node_id idx) const {
+  node_id counted(node_id n, node_id idx) {
     const range r = window_of(idx);
     const node_id condition = g_.arg(n, 1);
     if (r.base == no_node || !is_safe(condition) || row(monoid_of(g_, n)).position || is_own(monoid_of(g_, n)))
       return no_node;
     std::vector<node_id> bound = bound_indices(g_, n);
-    const node_id place = fresh_index(g_, idx, integer(g_, 0), r.places);
+    const auto [found, is_new] = counted_.try_emplace(idx, no_node);  // sums over one range keep one loop
+    if (is_new) found->second = fresh_index(g_, idx, integer(g_, 0), r.places);
+    const node_id place = found->second;
     std::ranges::replace(bound, idx, place);
     for (const node_id other : bound)
       if (other != place && g_.free[other].has(g_.ordinal(idx))) return no_node;
@@ -103,12 +105,14 @@ class moved_by_lanes {
   }
   bool goes_along_results(node_id body) const {
     const std::vector<node_id> loads = loads_in(g_, body);
-    return std::ranges::all_of(loads, [&](node_id n) { return !uses(g_, n, lane_) || goes_along(g_, known_, n, lane_); });
+    return std::ranges::all_of(loads,
+                               [&](node_id n) { return !uses(g_, n, lane_) || goes_along(g_, known_, n, lane_); });
   }
 
   graph& g_;
   const facts& known_;
   const node_id lane_;
+  std::unordered_map<node_id, node_id> counted_;  // by the index that a lane moves
 };
 
 }  // namespace
