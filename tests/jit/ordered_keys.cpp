@@ -2,7 +2,7 @@
 // that ascend and of others; and what checks read by keys.
 #include "plan_harness.hpp"
 
-namespace sheaf::test {
+namespace sheaf::test::ordered_keys_tests {
 namespace {
 
 constexpr auto f = axis<"f">;
@@ -152,4 +152,4 @@ TEST(ordered_keys, checks_read_by_key) {
 }
 
 }  // namespace
-}  // namespace sheaf::test
+}  // namespace sheaf::test::ordered_keys_tests
