@@ -168,7 +168,7 @@ TEST(rules, of_ranges_that_move_with_lanes) {
   constexpr auto filtered =
       define<"filtered">(i.in(0_c, extent(row, dim<0>))) = sum(s, taps(s) * row.padded(0_c)(i + s - 9_c));
   expect_without_rules("filters of many taps", detail::build_graph<decltype(filtered)>(), [](trial& to) {
-    to.random("taps", {19}).random("row", {100});
+    to.random("taps", {19}).random("row", {200});
   });
 }
 
