@@ -117,6 +117,27 @@ TEST(ordered_keys, runs) {
   }
 }
 
+// Of one begin and the same terms folds of other kinds are other results.
+template <class T>
+void expect_apart(const list& begins) {
+  constexpr auto terms = tensor<"terms", T, 1>;
+  constexpr auto rows = extent(terms, dim<0>);
+  constexpr auto least = define<"least">(i.in(0_c, rows)) = min(j.in(begin(i), i + 1_c), terms(j));
+  constexpr auto most = define<"most">(i.in(0_c, rows)) = max(j.in(begin(i), i + 1_c), terms(j));
+  constexpr auto total = define<"total">(i.in(0_c, rows)) = sum(j.in(begin(i), i + 1_c), terms(j));
+  constexpr auto span = define<"span">(i.in(0_c, rows)) =
+      max(j.in(begin(i), i + 1_c), terms(j)) - min(j.in(begin(i), i + 1_c), terms(j));
+  trial test(detail::build_graph<std::remove_cv_t<decltype(least)>, std::remove_cv_t<decltype(most)>,
+                                 std::remove_cv_t<decltype(total)>, std::remove_cv_t<decltype(span)>>());
+  test.force_for_tests = true;
+  test.with("begin", {9}, begins).with("terms", {9}, {1, 2, 3, 4, 5, 6, 2, 9, 7}).expect_right();
+  EXPECT_TRUE(has(test.plan_text(), "rules: runs")) << test.plan_text();
+}
+TEST(ordered_keys, runs_of_one_begin) {
+  for (const list& begins : {list{0, 0, 0, 3, 4, 4, 4, 4, 8}, list{0, 1, 1, 0, 4, 2, 6, 7, 8}})
+    expect_apart<float>(begins), expect_apart<double>(begins), expect_apart<std::int64_t>(begins);
+}
+
 TEST(ordered_keys, prefixes_of_data) {
   constexpr auto first = define<"first">(k) = sum(i.in(0_c, at(k)), v(i));
   constexpr auto last = define<"last">(k) = max(i.in(at(k), extent(v, dim<0>)), v(i));

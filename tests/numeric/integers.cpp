@@ -32,4 +32,20 @@ TEST(integers, reductions) {
   check<std::int64_t>();
 }
 
+// The greatest number is greater than others, as what fills the end of a table of keys, and stays it.
+TEST(integers, greatest_numbers) {
+  constexpr auto k = axis<"k">;
+  constexpr auto key = tensor<"key", std::int64_t, 1>;
+  constexpr auto at = tensor<"at", std::int64_t, 1>;
+  constexpr auto below = define<"below">(k) = count(i, key(i) < at(k));
+  constexpr auto above = define<"above">(k) = count(i, key(i) > at(k) - 4_c);
+  constexpr auto most = std::numeric_limits<std::int64_t>::max(), lowest = std::numeric_limits<std::int64_t>::min();
+  const auto [b, a] = both(below, above)(key = list<std::int64_t>({lowest, -5, 0, 5, 10, 11, most, most}),
+                                         at = list<std::int64_t>({0, 7, 10, 300}));
+  EXPECT_EQ(b(0), 2);
+  EXPECT_EQ(b(3), 6);
+  EXPECT_EQ(a(0), 6);
+  EXPECT_EQ(a(3), 2);
+}
+
 }  // namespace

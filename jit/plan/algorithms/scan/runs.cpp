@@ -58,7 +58,9 @@ class running_in_groups {
     const monoid fold = monoid_of(g_, n);
     const element type = fold == monoid::sum ? numerics::recurred(g_.type(n)) : numerics::accumulated(g_.type(n));
     const node_id value = cast_to(g_, type, with(g_, g_.arg(n, 0), f_.t, f_.r, proofs::kept));
-    const node_id body = make(g_, op::select, proven(g_, goes_on), value, number_like(g_, value, 0));
+    // Folds of other kinds, or under other conditions, are other results.
+    const node_id body =
+        make(g_, op::select, conjunction(g_, proven(g_, goes_on), runs), value, identity_of(g_, fold, type));
     const node_id made = stored(c_, body, {"run", layout_of(c_, value, s_), "each result is made of the one before"});
     stage& scan = stage_behind(c_, made);
     scan.how = way::scan;
