@@ -1,4 +1,7 @@
 // Reductions of integers: sums and products are i64, extrema keep their type and start at its ends.
+#include <algorithm>
+#include <iterator>
+
 #include <support/both.hpp>
 
 namespace {
@@ -40,8 +43,10 @@ TEST(integers, greatest_numbers) {
   constexpr auto below = define<"below">(k) = count(i, key(i) < at(k));
   constexpr auto above = define<"above">(k) = count(i, key(i) > at(k) - 4_c);
   constexpr auto most = std::numeric_limits<std::int64_t>::max(), lowest = std::numeric_limits<std::int64_t>::min();
-  const auto [b, a] = both(below, above)(key = list<std::int64_t>({lowest, -5, 0, 5, 10, 11, most, most}),
-                                         at = list<std::int64_t>({0, 7, 10, 300}));
+  constexpr std::int64_t numbers[] = {lowest, -5, 0, 5, 10, 11, most, most};
+  array<std::int64_t, 1> keys(8);
+  std::copy(std::begin(numbers), std::end(numbers), keys.data());
+  const auto [b, a] = both(below, above)(key = keys, at = list<std::int64_t>({0, 7, 10, 300}));
   EXPECT_EQ(b(0), 2);
   EXPECT_EQ(b(3), 6);
   EXPECT_EQ(a(0), 6);
