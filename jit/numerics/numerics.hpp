@@ -135,6 +135,9 @@ inline constexpr std::int64_t most = 4;
 // ---- Ranges that move with their results: lanes are results, where a row has so many
 namespace moving_ranges {
 inline constexpr double least_results = 48;
+inline constexpr double most_places = 64;   // of a range: along longer ones lanes are folded in no time
+inline constexpr double row_of_places = 8;  // a row has so many times as many results, or edges are most of it
+inline constexpr double most_idle = 2;      // all results walk so many times the places of one in the middle
 }  // namespace moving_ranges
 
 // ---- A scatter of many updates to few rows, by a table of partial results for each block of updates

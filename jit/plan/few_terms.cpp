@@ -5,7 +5,6 @@
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
-#include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/halves.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -38,7 +37,7 @@ class terms {
     if (g_.free[n_].empty() || !are_few(g_, bound_)) return false;
     const node_id value = g_.arg(n_, 0), condition = g_.arg(n_, 1);
     if (holds(g_, value, op::reduce) || holds(g_, condition, op::reduce)) return false;
-    if (!is_true(g_, condition) && (may_fail(value) || may_fail(condition))) return false;
+    if (!is_true(g_, condition) && !(is_safe(g_, value) && is_safe(g_, condition))) return false;
     std::int64_t nodes = 0, times = 1;
     for (const node_id idx : bound_) times *= few_trips(g_, idx);
     bool fits = true;
@@ -73,9 +72,6 @@ class terms {
     const node_id value = put(g_.arg(n_, 0)), condition = put(g_.arg(n_, 1));
     if (is_true(g_, condition)) return value;
     return make(g_, op::select, condition, value, identity_of(g_, monoid_of(g_, n_), g_.type(n_)));
-  }
-  bool may_fail(node_id e) const {
-    return any_node(g_, e, [&](node_id l) { return g_.kind(l) == op::load && !is_inside(g_, l); });
   }
   // In windows that overlap: stencils walk those. What data names lies anywhere.
   bool slides_in(node_id load) const {

@@ -14,7 +14,7 @@
 #include <sheaf/jit/plan/short_rows.hpp>
 #include <sheaf/jit/plan/algorithms/stencil/stencil.hpp>
 #include <sheaf/jit/plan/tasks.hpp>
-#include <sheaf/jit/tuning/products.hpp>
+#include <sheaf/jit/tuning/ranges.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {

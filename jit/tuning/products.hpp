@@ -25,11 +25,3 @@ inline constexpr double stays = 32 << 10;  // bytes; limit: of what rows share, 
 inline constexpr double places_of_walks = 4;  // factor; estimate: of what a batch shares, to those of one walk
 
 }  // namespace sheaf::inline v0_1::tuning::products
-namespace sheaf::inline v0_1::tuning::moving_ranges {
-
-inline constexpr double most_places = 64;  // places; measured: along longer ranges lanes are folded in no time
-inline constexpr double vectors_of_row = 4;  // vectors; estimate: in fewer the edges are most of a row
-inline constexpr double row_of_places = 8;  // factor; measured: of a row's results to places, or edges are most of it
-inline constexpr double most_idle = 2;  // factor; estimate: of places that all results walk, to those of one
-
-}  // namespace sheaf::inline v0_1::tuning::moving_ranges

@@ -216,24 +216,6 @@ namespace scan {
 inline constexpr double window_from = 48;  // steps; W13: of one result, against three scans and their memory
 }  // namespace scan
 
-// ---- Ranges that data says
-namespace ordered_keys {
-inline constexpr double least_keys = 512;       // keys; estimate: fewer are asked one by one
-inline constexpr double least_searches = 64;    // values; estimate: for fewer the keys are not asked for their order
-inline constexpr double least_pairs = 1 << 22;  // pairs of both; estimate: fewer take as long as another kernel
-inline constexpr int most_bits = 32;            // bits; limit: of a place, more keys are asked one by one
-}  // namespace ordered_keys
-namespace runs {
-inline constexpr double least_results = 4096;  // results; estimate: fewer are folded one by one
-}  // namespace runs
-namespace data_prefix {
-inline constexpr double least_slices = 64, least_rows = 1024;  // slices, rows; estimate: fewer are folded one by one
-inline constexpr double rows_of_a_slice = 64;  // rows; estimate: whose running fold takes as long as a short slice
-}  // namespace data_prefix
-namespace one_sided {
-inline constexpr double least_terms = 64, least_places = 256;  // terms, places; estimate: fewer are asked one by one
-}  // namespace one_sided
-
 // ---- Slices
 namespace overlapping_slices {
 inline constexpr double least_slices = 256, least_rows = 4096;  // slices, rows; estimate: fewer are folded one by one

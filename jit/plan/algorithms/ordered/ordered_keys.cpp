@@ -4,10 +4,11 @@
 
 #include <sheaf/dsl/passes/reduction.hpp>
 #include <sheaf/jit/plan/algorithms/block_tree/block_tree.hpp>
+#include <sheaf/jit/plan/algorithms/scan/data_prefix.hpp>
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
-#include <sheaf/jit/tuning/tuning.hpp>
+#include <sheaf/jit/tuning/ranges.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -248,16 +249,7 @@ class ordered_keys {
     const bool above = std::ranges::all_of(f_.all, [](const comparison& one) { return !one.below; }),
                below = std::ranges::all_of(f_.all, [](const comparison& one) { return !one.above; });
     if (above == below || !walks_all() || !is_safe(g_, value)) return no_node;
-    const node_id t = unused_index(g_, f_.t, g_.arg(f_.t, 0), g_.arg(f_.t, 1), indices_in(g_, n));
-    const node_id from = below ? t : g_.arg(t, 0), to = below ? g_.arg(t, 1) : plus(g_, t, 1);
-    const node_id inner = fresh_index(g_, t, from, to);
-    const node_id whole = intern_reduce(g_, monoid_of(g_, n), g_.type(n), with(g_, value, f_.t, inner, proofs::kept),
-                                        truth(g_, true), {inner});
-    const node_id running = stored(c_, whole, {"running", layout_of(c_, with(g_, value, f_.t, t, proofs::kept), s_),
-                                               "a scan that others look up"});
-    const node_id place = below ? low : make(g_, op::sub, high, integer(g_, 1));
-    return make(g_, op::select, make(g_, op::less, low, high), with(g_, running, t, place),
-                identity_of(g_, monoid_of(g_, n), g_.type(n)));
+    return looked_up_running(c_, s_, {n, value, g_.arg(f_.t, 0), g_.arg(f_.t, 1), low, high, above});
   }
 
   const context& c_;

@@ -6,7 +6,7 @@
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
-#include <sheaf/jit/tuning/tuning.hpp>
+#include <sheaf/jit/tuning/ranges.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -41,17 +41,25 @@ node_id looked_up(const context& c, node_id n, const stage& s) {
                       *count <= rows_of_a_slice * results;
   if (!count || (!enough && !known.call().force_for_tests)) return no_node;
   const node_id first = grows ? low : integer(g, 0), last = grows ? rows : high;
-  const node_id place = unused_index(g, t, first, last, indices_in(g, n));
-  const node_id inner = grows ? fresh_index(g, place, first, plus(g, place, 1)) : fresh_index(g, place, place, last);
-  const node_id terms = with(g, value, t, inner, proofs::kept);
-  const node_id whole = intern_reduce(g, fold, g.type(n), terms, truth(g, true), {inner});
-  const node_id like = with(g, value, t, place, proofs::kept);
-  const node_id running = stored(c, whole, {"running", layout_of(c, like, s), "a scan that others look up"});
-  const node_id found = with(g, running, place, grows ? plus(g, high, -1) : low);
-  return make(g, op::select, make(g, op::less, low, high), found, identity_of(g, fold, g.type(n)));
+  return looked_up_running(c, s, {n, value, first, last, low, high, grows});
 }
 
 }  // namespace
+
+node_id looked_up_running(const context& c, const stage& s, const running_lookup& of) {
+  graph& g = c.g;
+  const node_id n = of.reduce, t = g.arg(n, 2);
+  const node_id place = unused_index(g, t, of.first, of.last, indices_in(g, n));
+  const node_id inner =
+      of.grows ? fresh_index(g, place, of.first, plus(g, place, 1)) : fresh_index(g, place, place, of.last);
+  const node_id whole = intern_reduce(g, monoid_of(g, n), g.type(n), with(g, of.value, t, inner, proofs::kept),
+                                      truth(g, true), {inner});
+  const node_id like = with(g, of.value, t, place, proofs::kept);
+  const node_id running = stored(c, whole, {"running", layout_of(c, like, s), "a scan that others look up"});
+  const node_id found = with(g, running, place, of.grows ? plus(g, of.high, -1) : of.low);
+  return make(g, op::select, make(g, op::less, of.low, of.high), found,
+              identity_of(g, monoid_of(g, n), g.type(n)));
+}
 
 bool take_data_prefix(const context& c, stage& s) {
   if (s.how != way::map || c.known.for_groups()) return false;

@@ -6,7 +6,7 @@
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
-#include <sheaf/jit/tuning/tuning.hpp>
+#include <sheaf/jit/tuning/ranges.hpp>
 
 namespace sheaf::inline v0_1::plan {
 

@@ -2,18 +2,18 @@
 
 #include <algorithm>
 
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/stencil/small_windows.hpp>
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/difference.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
-#include <sheaf/jit/tuning/products.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-using namespace tuning::moving_ranges;
+using namespace numerics::moving_ranges;
 
 class moved_by_lanes {
  public:
@@ -83,7 +83,7 @@ class moved_by_lanes {
   node_id counted(node_id n, node_id idx) {
     const range r = window_of(idx);
     const node_id condition = g_.arg(n, 1);
-    if (r.base == no_node || !is_safe(condition) || row(monoid_of(g_, n)).position || is_own(monoid_of(g_, n)))
+    if (r.base == no_node || !reads_nothing(condition) || row(monoid_of(g_, n)).position || is_own(monoid_of(g_, n)))
       return no_node;
     std::vector<node_id> bound = bound_indices(g_, n);
     const auto [found, is_new] = counted_.try_emplace(idx, no_node);  // sums over one range keep one loop
@@ -100,7 +100,7 @@ class moved_by_lanes {
     return intern_reduce(g_, monoid_of(g_, n), g_.type(n), simplified(put(g_.arg(n, 0))),
                          simplified(conjunction(g_, inside, put(condition))), bound);
   }
-  bool is_safe(node_id condition) const {
+  bool reads_nothing(node_id condition) const {
     return !any_node(g_, condition, [&](node_id e) { return g_.kind(e) == op::load || g_.kind(e) == op::reduce; });
   }
   bool goes_along_results(node_id body) const {
@@ -125,7 +125,7 @@ bool take_moving_ranges(const context& c, stage& s) {
     return std::ranges::any_of(bound_indices(c.g, n),
                                [&](node_id idx) { return c.g.free[idx].has(c.g.ordinal(s.indices.back())); });
   });
-  if (!moves || c.known.bits().trips(s.indices.back()) < numerics::moving_ranges::least_results) return false;
+  if (!moves || c.known.bits().trips(s.indices.back()) < least_results) return false;
   const node_id body = moved_by_lanes(c, s)(s.body);
   if (body == no_node) return false;
   s.body = body;
