@@ -42,6 +42,8 @@ class partial_results {
   amount elements_ = 0, results_ = 0, inner_ = 0;
 
  private:
+  std::int64_t places_of_run() const;
+  node_id outermost_of_run() const;
   bool cuts_runs(node_id idx) const;
   amount parts_bytes() const;
   node_id sum_of_sums(const row_blocks& rows, element type, node_id body, node_id condition);

@@ -137,6 +137,19 @@ bool is_product_of_few(const graph& g, const facts& known, node_id n) {
   return is_product(g, known, n, rows_of_task) && known.trips(g.free[n]) <= few_results;
 }
 
+// Within a fold over rows, which one task would take where they are few: what is folded along each is cut instead.
+bool is_of_few_rows(const context& c, node_id n) {
+  const shapes::at_least few = shapes::less_than(c.known.trips(c.g.free[n]), 2 * c.known.enough_tasks());
+  return has_closed_ranges(c.g, n) && is_long(c, n, std::span(&few, 1));
+}
+
+// Is each result's own so long that its blocks are, too? Then there may be fewer results than the class has usually.
+bool is_long_by_itself(const context& c, const stage& s, node_id n) {
+  const auto& [g, known, before] = c;
+  return g.free[n] == set_of(g, s.loops) && s.vector == no_node && bound_indices(g, n).size() > 1 &&
+         known.trips(set_of(g, bound_indices(g, n))) >= numerics::split::from;
+}
+
 }  // namespace
 
 bool take_split(const context& of_call, stage& s) {
@@ -151,7 +164,7 @@ bool take_split(const context& of_call, stage& s) {
     for (const node_id other : all)
       if (other != n)
         for (const node_id idx : bound_indices(g, other)) nested = nested || g.free[n].has(g.ordinal(idx));
-    if (nested) continue;
+    if (nested && !is_of_few_rows(c, n)) continue;
     if (!may_split(c, n, s)) continue;
     index_set outer = g.free[n];
     amount tasks = known.trips(outer);
@@ -163,7 +176,7 @@ bool take_split(const context& of_call, stage& s) {
     const bool columns = known.for_groups() || may_walk_columns(g, s, n);
     // One question, but of what may walk columns, for which there may be tasks enough.
     const auto asked = columns ? std::span<const shapes::at_least>() : std::span(&few, 1);
-    if (!known.for_groups() && !is_long(c, n, asked)) continue;
+    if (!known.for_groups() && !is_long(c, n, asked) && !is_long_by_itself(c, s, n)) continue;
     if (columns && tasks >= enough && !walks_columns(g, known, s, n)) continue;
     if (const node_id apart = is_long(c, n, {}) ? sums_apart(c, n) : no_node; apart != no_node) {
       s.reasons.push_back("multiples of sums that wait for no other fold");

@@ -11,6 +11,7 @@
 #include <sheaf/jit/plan/algorithms/pair_tiles/pair_tiles.hpp>
 #include <sheaf/jit/plan/cases.hpp>
 #include <sheaf/jit/plan/collapsed_results.hpp>
+#include <sheaf/jit/plan/few_rows.hpp>
 #include <sheaf/jit/plan/few_terms.hpp>
 #include <sheaf/jit/plan/halves.hpp>
 #include <sheaf/jit/plan/index_digits.hpp>
@@ -156,10 +157,12 @@ constexpr rule table[] = {
     {"one walk",
      "before placement would store a maximum or a mean: it and the powers or squares about it are one fold, on a GPU",
      on_stage<take_one_walk>},
-    {"placement", "last but one: sees what the rules above left in the loops", on_stage<take_misplaced>},
+    {"placement", "last but three: sees what the rules above left in the loops", on_stage<take_misplaced>},
     {"privatised tables", "once what a scatter's value needs is stored: many updates of few rows, in blocks",
      on_stage<take_tables>},
-    {"split", "last: reductions that are still too long for the tasks there are", on_stage<take_split>},
+    {"split", "last but one: reductions that are still too long for the tasks there are", on_stage<take_split>},
+    {"few rows", "last: what is left of folds for each of few rows, of which tasks take parts",
+     on_stage<take_few_rows>},
 };
 
 constexpr rule last_table[] = {

@@ -42,7 +42,8 @@ class splitting : partial_results {
   node_id operator()() {
     if (!choose()) return no_node;
     if (inner_ >= blocks::row_elements && results_ == 1) return by_row();
-    if (row(monoid_of(g_, n_)).position) return position();
+    if (row(monoid_of(g_, n_)).position)
+      return walks_wide_rows(g_, known_, n_, g_.arg(n_, 0), s_) ? position() : position_of_positions();
     if (const node_id whole = centred(); whole != no_node) return whole;
     const row_blocks rows = blocks_of(g_, n_, cut_, block_);
     if (folds_tuple(g_, n_))
@@ -157,6 +158,24 @@ class splitting : partial_results {
     return make(g_, op::select, nowhere, integer(g_, -1), least);
   }
 
+  // The same where a block lies in a row: where each has its own extremum, and of these the first that is the greatest.
+  node_id position_of_positions() {
+    const monoid own = monoid_of(g_, n_), kind = own == monoid::argmax ? monoid::max : monoid::min;
+    const row_blocks rows = blocks_of(g_, n_, cut_, block_);
+    const node_id value = g_.arg(n_, 0), always = truth(g_, true);
+    const node_id of_block =
+        intern_reduce(g_, own, g_.type(n_), with(g_, value, cut_, rows.part, proofs::kept), always, {rows.part});
+    const std::string reason = "blocks of " + std::to_string(rows.size) + ": " + count_text(elements_) +
+                               " elements for each of " + count_text(results_) + " results";
+    const node_id place = stored(c_, of_block, {"partial", s_, reason, origin::partial});
+    stage_behind(c_, place).rows = rows;
+    const node_id there = with(g_, value, cut_, place, proofs::kept);
+    const node_id all = intern_reduce(g_, kind, g_.type(value), there, always, {rows.block});
+    const node_id least = intern_reduce(g_, monoid::min, element::i64, place, same(there, all), {rows.block});
+    const node_id nowhere = make(g_, op::equal, least, identity_of(g_, monoid::min, element::i64));
+    return make(g_, op::select, nowhere, integer(g_, -1), least);
+  }
+
   // NaN is one of the values that an extremum may have.
   node_id same(node_id value, node_id extremum) {
     const node_id equal = make(g_, op::equal, value, extremum);
@@ -253,12 +272,13 @@ node_id joined_before(const context& c, node_id n, const stage& s) {
   return stored(c, n, {"joined", s, "partial results, of fewer rows than there are tasks"});
 }
 
-// An extremum and its position: read once where rows are walked as they lie, twice down a tile of columns. On a GPU
-// both are one fold by now (rule `one walk`).
+// An extremum and its position: read once where rows are walked as they lie, twice down a tile of columns, and once
+// where lanes go along a row. On a GPU both are one fold by now (rule `one walk`).
 bool may_split_position(graph& g, const facts& known, node_id n, const stage& s) {
   const node_id body = g.arg(n, 0);
+  const bool along_row = !known.for_groups() && s.vector == no_node && !holds(g, body, op::reduce);
   return g[n].count == 3 && is_true(g, g.arg(n, 1)) && g.type(body) != element::boolean &&
-         walks_wide_rows(g, known, n, body, s);
+         (along_row || walks_wide_rows(g, known, n, body, s));
 }
 
 }  // namespace

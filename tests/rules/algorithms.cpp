@@ -204,7 +204,10 @@ TEST(rules, of_running_results) {
 TEST(rules, of_whole_tensors) {
   constexpr auto total = define<"total">() = sum(t, large(t) * large(t));
   constexpr auto by_column = define<"by_column">(i) = logsumexp(t, m(t, i));
+  constexpr auto rows = reshape<3, 50000>(large);
+  constexpr auto scaled = define<"scaled">(t, i) = rows(t, i) / sqrt(sum(u, rows(t, u) * rows(t, u)));
   expect_same("split", total);
+  expect_same("few rows", scaled);
   expect_same("columns", by_column);
 }
 
