@@ -159,6 +159,9 @@ class kernel_lowering {
   std::vector<Number> numbers_of_sort(const stage& s, const plan::sort_part& part, const Value& known_value) const;
   ir::kernel part_of_sort(const plan::kernel_plan& k, const stage& list);
 
+  // sort_keys.cpp
+  void sort_keys(const plan::kernel_plan& k, const stage& s, scope& top);
+
   // tiles.cpp
   void fold_by_tiles(int part, scope& top);
 

@@ -93,6 +93,7 @@ void kernel_lowering::task(const plan::kernel_plan& k, scope& s, const range* ch
     case plan::way::pair_tiles: return pair_tiles(k, s, chunk);
     case plan::way::sweep: return sweep(*stages.front(), s, *chunk);
     case plan::way::space:
+    case plan::way::order:
     case plan::way::tile_starts:
     case plan::way::tiles:
     case plan::way::map:
@@ -257,6 +258,10 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   }
   if (stages.front()->how == plan::way::inverse_index && stages.front()->inverse.blocks > 0) {
     list_in_blocks(k, *stages.front(), top);
+    return std::move(builder).finish();
+  }
+  if (stages.front()->how == plan::way::order) {
+    sort_keys(k, *stages.front(), top);
     return std::move(builder).finish();
   }
   if (stages.front()->atomic) {

@@ -37,7 +37,7 @@ struct scan_form {
 // On a GPU a list is sorted by its keys, 0 to `keys`, in passes over a digit of them each, the last digit first; each
 // keeps the order that it finds. A tile is what one thread walks: of the first pass `iterations` of the outermost
 // index, of later ones places of the list so far. See lower/sort.cpp. `memory` is a definition without values: keys,
-// indices and counts on the way.
+// indices and counts on the way. Of way `order` only `memory`, of keys, `outer` and `room` have a meaning.
 struct sort_form {
   node_id memory = no_node;
   node_id outer = no_node;      // the outermost index that is walked

@@ -227,6 +227,7 @@ void order_by_cost(const read_table& table, std::vector<stage>& stages) {
 std::vector<const char*> parts_by_name(const stage& s) {
   if (s.atomic) return {"fill", "add"};
   if (s.how == way::tile_starts) return {"find"};
+  if (s.how == way::order) return {"collect", "sort", "merge"};
   if (s.how == way::tiles && s.tiles().reduce == no_node) return {"rows"};
   if (s.how == way::tiles) return {"fold", "join"};
   if (s.inverse.parts.groups != no_node) return {"parts", "groups", "join", "rows"};

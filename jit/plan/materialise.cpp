@@ -14,7 +14,7 @@ namespace {
 // Stages that are made whole, by the rule that needs them.
 bool is_ready(const stage& s) {
   return s.how == way::lists || s.how == way::inverse_index || s.how == way::endpoints || s.how == way::sweep ||
-         s.how == way::space || s.how == way::tile_starts;
+         s.how == way::space || s.how == way::tile_starts || s.how == way::order;
 }
 
 class materialising {
@@ -61,7 +61,8 @@ class materialising {
     return true;
   }
   bool is_done(const stage& s) const {
-    return std::ranges::any_of(done_, [&](const stage& t) { return t.define == s.define && t.how == s.how; });
+    return std::ranges::any_of(
+        done_, [&](const stage& t) { return t.define == s.define && t.how == s.how && t.when == s.when; });
   }
   void add_scheduled(stage s) {
     if (s.how != way::map) schedule(g_, known_, s);

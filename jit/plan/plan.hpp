@@ -31,6 +31,7 @@ enum class way : std::uint8_t {
   inverse_index,  // the updates of a scatter by the chunk of rows they go to, see `inverse_index_form`
   tile_starts,    // the first slice of each tile of rows, see `tile_form`
   tiles,          // slices that follow each other, by tiles of rows of one size, see `tile_form`
+  order,          // places in the order of their keys, see `sorted_keys`
   pair_tiles,     // folds of values that are reductions of a pair each, see `pair_tile_form`
 };
 

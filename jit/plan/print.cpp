@@ -65,7 +65,8 @@ std::string name_of(const graph& g, node_id define) { return text_of(g, static_c
 const char* way_name(way how) {
   static const char* const names[] = {"map",     "partial",       "scatter",        "range scatter",   "scan",
                                       "stencil", "window",        "slice lists",    "slice endpoints", "sweep",
-                                      "space",   "inverse index", "tile starts",    "segmented tiles", "pair tiles"};
+                                      "space",   "inverse index", "tile starts",    "segmented tiles", "order",
+                                      "pair tiles"};
   return names[static_cast<int>(how)];
 }
 

@@ -29,8 +29,8 @@ class marking {
   void mark() {
     for (std::size_t i = stages_.size(); i-- > 0;) {
       stage& s = stages_[i];
-      s.promised = !banned_[i] && s.where == place::workspace && s.how != way::space && promised_[i] &&
-               (is_list(s) || is_promised_only(i));
+      const bool may_stay = s.where == place::workspace && s.how != way::space && s.how != way::order;
+      s.promised = !banned_[i] && may_stay && promised_[i] && (is_list(s) || is_promised_only(i));
     }
   }
   // Of a list that is kept the condition is, too; and all ways of storing one thing.

@@ -91,7 +91,7 @@ constexpr rule table[] = {
      on_stage<take_steps>},
     {"phases of results", "before sums are moved or folded another way: each phase is then as if nothing were strided",
      on_stage<take_result_phases>},
-    {"ordered keys", "before folds have loops: where keys ascend, terms that a comparison leaves are a range",
+    {"ordered keys", "before folds have loops: of keys in their order terms that a comparison leaves are a range",
      on_stage<take_ordered_keys>},
     {"runs", "before slices are folded another way: running folds of groups", on_stage<take_runs>},
     {"data prefix", "before slices are folded another way: running folds that data cuts", on_stage<take_data_prefix>},

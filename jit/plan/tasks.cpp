@@ -281,6 +281,7 @@ void share_tasks(graph& g, const facts& known, stage& s) {
     case way::lists:
     case way::inverse_index:
     case way::space:
+    case way::order:
     case way::tile_starts:
     case way::tiles: return;  // their lowering has kernels with tasks of their own
   }

@@ -233,6 +233,7 @@ namespace block_tree {
 using namespace overlapping_slices;
 inline constexpr std::int64_t rows_of_a_slice = 48;             // rows; estimate: that cost what one from tables does
 inline constexpr std::int64_t numbers_of_a_slice = 512;         // rows; bench_survey: the same of numbers, in lanes
+inline constexpr std::int64_t numbers_added = 1536;             // rows; bench_survey: the same of numbers added to
 }  // namespace block_tree
 namespace segmented_tiles {
 inline constexpr std::int64_t most_slices = std::int64_t{1} << 31;  // slices; limit: a tile counts by 32 bits

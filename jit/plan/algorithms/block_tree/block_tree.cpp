@@ -46,7 +46,7 @@ node_id rows_walked(graph& g, node_id e, node_id t, bool guarded) {
 static bool are_read_in_order(const graph& g, node_id reduce, node_id t) {
   return all_nodes(g, g.arg(reduce, 0), [&](node_id e) {
     const int last = g[e].count - 1;
-    if (g.kind(e) == op::load && uses(g, e, t)) return g.arg(e, last) == t && !data_names(g, e, last - 1);
+    if (g.kind(e) == op::load && uses(g, e, t)) return g.arg(e, last) == t;
     return !is_elementwise(g.kind(e)) || row(g.kind(e)).cost == op_cost::few;
   });
 }
@@ -76,10 +76,8 @@ slices_form slices_in(graph& g, const facts& known, const stage& s) {
     for (const node_id idx : slices) columns.erase(g.ordinal(idx));
     const amount height = count.value_or(0);
     const bool apart = slices.size() == 1 && follow_each_other(g, low, high, slices[0]);
-    const bool enough = is_wanted(known) ||
-                        (!apart && all_of({{known.trips(slice), least_slices},
-                                           {height, least_rows},
-                                           {height * known.trips(columns), least_elements}}));
+    const bool enough =
+        is_wanted(known) || (!apart && may_overlap_much(known.trips(slice), height, height * known.trips(columns)));
     if (!count || (!enough && !known.call().force_for_tests)) return;
     found = {n, t, rows, slice, columns.empty() && are_read_in_order(g, n, t)};
   });
@@ -88,7 +86,7 @@ slices_form slices_in(graph& g, const facts& known, const stage& s) {
 
 node_id many(const context& c, const stage& s, const all_slices& a) {
   const auto& [g, known, before] = c;
-  const auto& [low, high, rows, slice, numbers] = a;
+  const auto& [low, high, rows, slice, enough] = a;
   const node_id length = make(g, op::maximum, make(g, op::sub, high, low), integer(g, 0));
   const auto bound = indices_of(g, slice);
   const node_id all = intern_reduce(g, monoid::sum, element::i64, length, truth(g, true), bound);
@@ -100,7 +98,7 @@ node_id many(const context& c, const stage& s, const all_slices& a) {
   if (known.call().force_for_tests) return make(g, op::less, rows, depth);
   node_id slices = integer(g, 1);
   for (const node_id idx : bound) slices = make(g, op::mul, slices, trips_of(g, idx));
-  const node_id each = integer(g, numbers ? numbers_of_a_slice : rows_of_a_slice);
+  const node_id each = integer(g, enough);
   const node_id work = make(g, op::add, make(g, op::mul, rows, integer(g, 2)), make(g, op::mul, slices, each));
   return make(g, op::less, work, depth);
 }
@@ -170,7 +168,7 @@ class block_tree_stages {
 
   node_id operator()() {
     const node_id low = g_.arg(f_.t, 0), high = g_.arg(f_.t, 1);
-    deep_ = many(c_, s_, {low, high, f_.rows, f_.slice, f_.numbers});
+    deep_ = many(c_, s_, {low, high, f_.rows, f_.slice, f_.numbers ? numbers_of_a_slice : rows_of_a_slice});
     node_id value = g_.arg(f_.reduce, 0), t = f_.t, rows = f_.rows;
     // Rows are taken one by one where slices are not deep: then this is all of a slice, and nothing else runs. On a
     // GPU, whose lanes work out the places of edges at once, the first edge stands for it: it is less code.
@@ -233,6 +231,9 @@ class block_tree_stages {
   node_id deep_ = no_node;
 };
 
+// Rows of a slice to which adding one by one costs what it costs by tables.
+std::int64_t rows_added(const stage& s) { return s.indices.size() == 1 ? numbers_added : rows_of_a_slice; }
+
 // A range scatter as tables and edges, each a stage.
 class scatter {
  public:
@@ -241,7 +242,7 @@ class scatter {
 
   void operator()() {
     const node_id rows = g_.arg(l_.owned, 1);
-    deep_ = many(c_, s_, {l_.low, l_.high, rows, set_of(g_, {l_.slice})});
+    deep_ = many(c_, s_, {l_.low, l_.high, rows, set_of(g_, {l_.slice}), rows_added(s_)});
     const edges e = radix_.rows(l_.low, l_.high, deep_);
     s_.base = table(l_.owned, rows, radix_.entries(radix_.up(e.from), radix_.down(e.to)));
     s_.base_when = deep_;
@@ -309,16 +310,13 @@ bool scatter_block_tree(const context& c, stage& s) {
   if (holds(g, value, op::reduce) || uses(g, value, s.owned)) return false;
   index_set all = set_of(g, s.indices);
   const auto rows = known.value(g.arg(s.owned, 1));
-  const bool enough =
-      is_wanted(known) || (!follow_each_other(g, l.low, l.high, l.slice) &&
-                           all_of({{known.trips(l.slice), least_slices},
-                                   {rows.value_or(0), least_rows},
-                                   {known.trips(all), least_elements}}));
+  const bool enough = is_wanted(known) || (!follow_each_other(g, l.low, l.high, l.slice) &&
+                                           may_overlap_much(known.trips(l.slice), rows.value_or(0), known.trips(all)));
   if (!rows || *rows < 1 || (!enough && !known.call().force_for_tests)) return false;
   scatter(c, s, l)();
   s.reasons.push_back(
       "slices may overlap: added to a block tree if they have more rows than twice the result and " +
-      std::to_string(rows_of_a_slice) + " a slice, else row by row");
+      std::to_string(rows_added(s)) + " a slice, else row by row");
   return true;
 }
 

@@ -5,6 +5,7 @@
 // the data. Shown by tests/jit/ragged.cpp.
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -26,7 +27,7 @@ node_id rows_walked(graph& g, node_id e, node_id t, bool guarded = false);
 struct all_slices {
   node_id low, high, rows;  // of a slice, and how many rows there are
   index_set slice;          // the indices that the bounds depend on
-  bool numbers = false;     // are rows numbers? Then as many are taken at once as a register holds
+  std::int64_t enough = tuning::block_tree::rows_of_a_slice;  // rows of one that cost what it costs from tables
 };
 node_id many(const context& c, const stage& s, const all_slices& a);
 

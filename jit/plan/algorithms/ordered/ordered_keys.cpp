@@ -4,6 +4,7 @@
 
 #include <sheaf/dsl/passes/reduction.hpp>
 #include <sheaf/jit/plan/algorithms/block_tree/block_tree.hpp>
+#include <sheaf/jit/plan/algorithms/ordered/sorted_keys.hpp>
 #include <sheaf/jit/plan/algorithms/scan/data_prefix.hpp>
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
@@ -43,14 +44,30 @@ class ordered_keys {
       store_by_itself(c_, s_, f_.reduce, "its keys may ascend: then it is a fold of a range");
       return true;
     }
-    stage fast = s_;
-    const node_id ascending = asked();
-    fast.when = ascending;
-    replace_in(g_, fast, f_.reduce, folded(ascending));
-    fast.reasons = {"where keys ascend, which is asked before: a fold of a range, whose ends are searched for"};
-    c_.before.push_back(std::move(fast));
-    s_.when = make(g_, op::logical_not, ascending);
-    s_.reasons.push_back("where keys do not ascend");
+    const node_id few = are_few(), ascending = conjunction(g_, few, asked());
+    store_where(ascending, folded(ascending),
+                "where keys ascend, which is asked before: a fold of a range, whose ends are searched for");
+    const node_id others = make(g_, op::logical_not, ascending);
+    if (!may_sort()) {
+      s_.when = others;
+      s_.reasons.push_back("where keys do not ascend");
+      return true;
+    }
+    // Of which all searches know the places.
+    const node_id when = conjunction(g_, few, others);
+    sorted_ = sorted(c_, {f_.all[0].key, f_.t, f_.low, f_.count}, when);
+    const std::size_t made = c_.before.size();
+    const node_id found = folded(when);
+    for (std::size_t k = made; k < c_.before.size(); ++k) c_.before[k].when = when;
+    if (is_true(g_, few)) {
+      s_.when = others;
+      replace_in(g_, s_, f_.reduce, found);
+      s_.reasons.push_back("where keys do not ascend: they are sorted");
+      return true;
+    }
+    store_where(when, found, "where keys do not ascend: they are sorted");
+    s_.when = make(g_, op::logical_not, few);
+    s_.reasons.push_back("of more keys than a search tells apart");
     return true;
   }
 
@@ -166,7 +183,29 @@ class ordered_keys {
     return like;
   }
 
-  // Do they? Fewer keys than the searches can tell apart; no NaN, which is not in order with itself.
+  void store_where(node_id when, node_id value, const char* reason) {
+    stage made = s_;
+    made.when = when;
+    replace_in(g_, made, f_.reduce, value);
+    made.reasons = {reason};
+    c_.before.push_back(std::move(made));
+  }
+
+  // Where they are sorted, terms are a range of the order if they are all that compare so; of equal keys, whose places
+  // ascend, those in the range of t are one, too.
+  bool may_sort() const {
+    if (walks_all()) return true;
+    return f_.all.size() == 1 && is_equality(f_.all[0]) && !uses(g_, g_.arg(f_.t, 0), f_.t);
+  }
+  static bool is_equality(const comparison& one) { return one.below && one.above; }
+
+  // Fewer keys than the searches can tell apart?
+  node_id are_few() {
+    const auto keys = c_.known.value(f_.count);
+    if (keys && !keys->is_of_class()) return truth(g_, true);  // bits() follow from it
+    return make(g_, op::less, f_.count, integer(g_, std::int64_t{1} << bits()));
+  }
+  // Do they ascend? No NaN, which is not in order with itself.
   node_id asked() {
     const node_id before_last = make(g_, op::sub, make(g_, op::add, f_.low, f_.count), integer(g_, 1));
     const node_id i = unused_index(g_, f_.t, f_.low, before_last, indices_in(g_, f_.reduce));
@@ -176,22 +215,32 @@ class ordered_keys {
                                       truth(g_, true), {i});
     const node_id made = stored(c_, all, {"ascending", without_lanes(), "whether keys ascend"});
     stage_behind(c_, made).decides = true;
-    const node_id few = make(g_, op::less, f_.count, integer(g_, std::int64_t{1} << bits()));
-    return conjunction(g_, few, made);
+    return made;
+  }
+
+  bool are_sorted() const { return sorted_.places != no_node; }
+  // How many there are, and each; it may be beyond the last one.
+  node_id count() const { return are_sorted() ? sorted_.numbers : f_.count; }
+  node_id key_at(const comparison& of, node_id n) {
+    return are_sorted() ? sorted_.key(g_, n) : with(g_, of.key, f_.t, make(g_, op::add, f_.low, n));
   }
 
   // How many keys are before the terms, or up to their last one: halving by halving, in lanes along the values. No term
-  // compares with a NaN.
-  node_id place(const comparison& of, bool first, node_id when) {
+  // compares with a NaN. limit: of sorted keys that are equal to the value, those whose place is before it.
+  node_id place(const comparison& of, bool first, node_id when, node_id limit = no_node) {
     const op compares = of.strict ? op::less : op::less_equal;
     node_id found = integer(g_, 0);
     for (int bit = bits() - 1; bit >= 0; --bit) {
       const node_id step = plus(g_, found, std::int64_t{1} << bit);
-      const node_id last = make(g_, op::sub, make(g_, op::add, f_.low, step), integer(g_, 1));
-      const node_id key = with(g_, of.key, f_.t, last);  // it may be beyond the last key
-      const node_id inside = make(g_, op::less_equal, step, f_.count);
-      const node_id before = first ? make(g_, op::logical_not, make(g_, compares, of.value, key))
-                                   : make(g_, compares, key, of.value);
+      const node_id last = make(g_, op::sub, step, integer(g_, 1)), key = key_at(of, last);
+      const node_id inside = make(g_, op::less_equal, step, count());
+      node_id before = first ? make(g_, op::logical_not, make(g_, compares, of.value, key))
+                             : make(g_, compares, key, of.value);
+      if (limit != no_node) {
+        const node_id place = load_at(g_, sorted_.places, {last});
+        before = conjunction(g_, before, make(g_, op::logical_or, make(g_, op::less, key, of.value),
+                                              make(g_, op::less, place, limit)));
+      }
       found = make(g_, op::select, make(g_, op::logical_and, inside, before), step, found);
     }
     const std::size_t count = c_.before.size();
@@ -207,17 +256,23 @@ class ordered_keys {
     return bits;
   }
 
+  // The fold where `ascending` holds; of sorted keys over numbers in their order.
   node_id folded(node_id ascending) {
-    node_id low = g_.arg(f_.t, 0), high = g_.arg(f_.t, 1);
-    const auto end = [&](node_id place) { return make(g_, op::add, f_.low, place); };
+    if (are_sorted() && !walks_all()) {
+      const comparison& one = f_.all[0];
+      return of_range(place(one, false, ascending, g_.arg(f_.t, 0)), place(one, false, ascending, g_.arg(f_.t, 1)));
+    }
+    node_id low = are_sorted() ? integer(g_, 0) : g_.arg(f_.t, 0), high = are_sorted() ? count() : g_.arg(f_.t, 1);
+    const node_id first = low, last = high;
+    const auto end = [&](node_id place) { return are_sorted() ? place : make(g_, op::add, f_.low, place); };
     for (const comparison& one : f_.all) {
       if (one.above && (!one.own || one.strict)) {
         const node_id found = end(place(one, false, ascending));
-        high = high == g_.arg(f_.t, 1) && walks_all() ? found : make(g_, op::minimum, high, found);
+        high = high == last && walks_all() ? found : make(g_, op::minimum, high, found);
       }
       if (one.below) {
         const node_id found = end(place(one, true, ascending));
-        low = low == g_.arg(f_.t, 0) && walks_all() ? found : make(g_, op::maximum, low, found);
+        low = low == first && walks_all() ? found : make(g_, op::maximum, low, found);
       }
     }
     return of_range(low, high);
@@ -234,13 +289,53 @@ class ordered_keys {
         return make(g_, op::select, some, make(g_, op::mul, cast_to(g_, g_.type(n), value), length), none);
       }
       if (fold == monoid::any && is_true(g_, value)) return some;
-      if (fold == monoid::max && value == f_.t) return make(g_, op::select, some, last, none);
-      if (fold == monoid::min && value == f_.t) return make(g_, op::select, some, low, none);
+      const bool in_order = !are_sorted() || (f_.all.size() == 1 && is_equality(f_.all[0]));
+      if (fold == monoid::max && value == f_.t && in_order) return make(g_, op::select, some, walked_at(last), none);
+      if (fold == monoid::min && value == f_.t && in_order) return make(g_, op::select, some, walked_at(low), none);
       if (const node_id found = looked_up(low, high); found != no_node) return found;
     }
-    const node_id over = fresh_index(g_, f_.t, low, high);
-    return intern_reduce(g_, fold, g_.type(n), with(g_, value, f_.t, over, proofs::kept),
-                         with(g_, f_.rest, f_.t, over, proofs::kept), {over});
+    if (const node_id found = of_own_run(low, high); found != no_node) return make(g_, op::select, some, found, none);
+    return of_places(low, high);
+  }
+  node_id of_places(node_id low, node_id high) {
+    const node_id n = f_.reduce, over = fresh_index(g_, f_.t, low, high), all = held();
+    if (all != no_node)
+      return intern_reduce(g_, monoid_of(g_, n), g_.type(n), with(g_, all, place_of_all_, over), truth(g_, true),
+                           {over});
+    return intern_reduce(g_, monoid_of(g_, n), g_.type(n), term_at(f_.value, over), term_at(f_.rest, over), {over});
+  }
+  // The keys that are equal to one of their own are a run, whose first place has what all of them come to.
+  node_id of_own_run(node_id low, node_id high) {
+    const comparison& one = f_.all[0];
+    const std::vector<node_id> of = indices_of(g_, g_.free[one.value]);
+    if (f_.all.size() != 1 || !is_equality(one) || !walks_all() || of.size() != 1) return no_node;
+    if (!same_range(g_, of[0], f_.t) || !is_same(g_, with(g_, one.key, f_.t, of[0]), one.value)) return no_node;
+    const node_id end = are_sorted() ? f_.count : g_.arg(f_.t, 1), begin = are_sorted() ? integer(g_, 0) : f_.low;
+    const node_id place = unused_index(g_, f_.t, begin, end, indices_in(g_, f_.reduce));
+    const auto here = [&](node_id e) { return with(g_, e, of[0], walked_at(place)); };
+    const node_id first = make(g_, op::equal, here(low), place);
+    const node_id all = of_places(place, make(g_, op::select, first, here(high), place));
+    const node_id made = stored(c_, all, {"run", layout_of(c_, all, s_), "what each run of equal keys comes to"});
+    return with(g_, made, place, low);
+  }
+  // Of sorted keys the terms in their order, where each is one number: folds then read what lies side by side. Behind
+  // the keys there are places that count nothing.
+  node_id held() {
+    const node_id n = f_.reduce;
+    const index_set own = set_of(g_, {f_.t});
+    if (!are_sorted() || !walks_all() || !uses(g_, f_.value, f_.t) || !is_true(g_, f_.rest)) return no_node;
+    if (g_.free[f_.value] != own || !is_safe(g_, f_.value)) return no_node;
+    place_of_all_ = unused_index(g_, f_.t, integer(g_, 0), f_.count, indices_in(g_, n));
+    const node_id term =
+        make(g_, op::select, make(g_, op::less, place_of_all_, count()), term_at(f_.value, place_of_all_),
+             identity_of(g_, monoid_of(g_, n), g_.type(n)));
+    return stored(c_, term, {"terms", layout_of(c_, term, s_), "in the order of keys"});
+  }
+  // What t is at a place in the order of keys.
+  node_id walked_at(node_id n) { return are_sorted() ? sorted_.place(g_, n) : n; }
+  // Where keys are not sorted nothing is known of places: what is made of them for other stages may still run.
+  node_id term_at(node_id e, node_id n) {
+    return with(g_, e, f_.t, walked_at(n), are_sorted() ? proofs::known : proofs::kept);
   }
 
   // From the first key on, or up to the last one, of terms that do not depend on the value: a running fold has it.
@@ -249,13 +344,19 @@ class ordered_keys {
     const bool above = std::ranges::all_of(f_.all, [](const comparison& one) { return !one.below; }),
                below = std::ranges::all_of(f_.all, [](const comparison& one) { return !one.above; });
     if (above == below || !walks_all() || !is_safe(g_, value)) return no_node;
-    return looked_up_running(c_, s_, {n, value, g_.arg(f_.t, 0), g_.arg(f_.t, 1), low, high, above});
+    if (!are_sorted()) return looked_up_running(c_, s_, {n, value, g_.arg(f_.t, 0), g_.arg(f_.t, 1), low, high, above});
+    const node_id all = held();
+    if (all == no_node) return no_node;
+    const node_id whole = intern_reduce(g_, monoid_of(g_, n), g_.type(n), all, truth(g_, true), {place_of_all_});
+    return looked_up_running(c_, s_, {whole, all, integer(g_, 0), f_.count, low, high, above});
   }
 
   const context& c_;
   graph& g_;
   stage& s_;
   ordered_fold f_ = {};
+  sorted_keys sorted_ = {};        // once they are sorted
+  node_id place_of_all_ = no_node;  // the index of what is held
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Rule `ordered keys`: folds of the terms whose key compares with a value, as of `t(i) <= q(k)`, where the keys ascend,
-// which a call asks once. The terms then are a range, which two searches find. Shown by tests/jit/ordered_keys.cpp.
+// Rule `ordered keys`: folds of the terms whose key compares with a value, as of `t(i) <= q(k)`. Where the keys ascend,
+// which a call asks once, the terms are a range, which two searches find; others are sorted first. Shown by
+// tests/jit/ordered_keys.cpp and tests/jit/sorted_keys.cpp.
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 

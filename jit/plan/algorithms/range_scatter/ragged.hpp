@@ -3,6 +3,7 @@
 #pragma once
 #include <sheaf/jit/plan/algorithms/range_scatter/chunks.hpp>
 #include <sheaf/jit/plan/plan.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -36,6 +37,11 @@ bool has_plain_bounds(const graph& g, const slice_lists& l);
 
 // Slices by offsets: is high(m) low(m + 1)? Such are meant not to overlap, which is a matter of the data.
 bool follow_each_other(graph& g, node_id low, node_id high, node_id slice);
+// Are slices, rows and elements so many that asking how much slices overlap pays?
+inline bool may_overlap_much(const amount& slices, const amount& rows, const amount& elements) {
+  namespace from = tuning::overlapping_slices;
+  return shapes::all_of({{slices, from::least_slices}, {rows, from::least_rows}, {elements, from::least_elements}});
+}
 
 // The stage that makes the lists.
 stage lists_stage(graph& g, const facts& known, const slice_lists& l);
