@@ -115,7 +115,7 @@ const wrong mistakes[] = {
      "max(over(m, t), "
      "y(m, t)); of two values, maximum(a, b)"},
     {"input x: f32[?, ?]\ny = sum(over(s, t).where(s < t), x(s, t))",
-     "line 2, column 20: over: ranges and conditions stand behind its indices, as in over(m, t.where(c)), found where "
+     "line 2, column 19: over: ranges and conditions stand behind its indices, as in over(m, t.where(c)), found where "
      "behind all of them"},
     {"input x: f32[?]\nsum(i) = x(i)",
      "line 2, column 1: expected a definition, found sum, a word of the language; as a name it stands in backquotes"},
