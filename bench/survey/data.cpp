@@ -63,12 +63,19 @@ void put(void* into, std::size_t at, From v) {
   const T value = static_cast<T>(v);
   std::memcpy(static_cast<char*>(into) + at * sizeof(T), &value, sizeof(T));
 }
+// Integers of one byte take all of their range, wider ones up to 100 of either sign.
 void put_real(element type, void* into, std::size_t at, double v) {
   if (type == element::f64) return put<double>(into, at, v);
   if (type == element::f32) return put<float>(into, at, v);
   if (type == element::f16) return put<_Float16>(into, at, v);
   if (type == element::i32) return put<std::int32_t>(into, at, 100 * v);
   if (type == element::i64) return put<std::int64_t>(into, at, 100 * v);
+  if (type == element::i8) return put<std::int8_t>(into, at, 127 * v);
+  if (type == element::u8) return put<std::uint8_t>(into, at, 255 * std::abs(v));
+  if (type == element::i16) return put<std::int16_t>(into, at, 100 * v);
+  if (type == element::u16) return put<std::uint16_t>(into, at, 100 * std::abs(v));
+  if (type == element::u32) return put<std::uint32_t>(into, at, 100 * std::abs(v));
+  if (type == element::u64) return put<std::uint64_t>(into, at, 100 * std::abs(v));
   const float f = static_cast<float>(v);
   std::uint32_t u = 0;
   std::memcpy(&u, &f, 4);

@@ -157,7 +157,19 @@ double real_at(element type, const void* data, std::size_t i) {
       return static_cast<const std::int32_t*>(data)[i];
     case element::boolean:
       return static_cast<const bool*>(data)[i];
-    default:
+    case element::i8:
+      return static_cast<const std::int8_t*>(data)[i];
+    case element::u8:
+      return static_cast<const std::uint8_t*>(data)[i];
+    case element::i16:
+      return static_cast<const std::int16_t*>(data)[i];
+    case element::u16:
+      return static_cast<const std::uint16_t*>(data)[i];
+    case element::u32:
+      return static_cast<const std::uint32_t*>(data)[i];
+    case element::u64:
+      return static_cast<double>(static_cast<const std::uint64_t*>(data)[i]);
+    case element::bf16:
       break;
   }
   float f = 0;

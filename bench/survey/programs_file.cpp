@@ -49,9 +49,9 @@ input_data input_of(const std::string& name, std::istringstream& words) {
   }
   const bool wide = in.type == element::i32 || in.type == element::i64;
   const bool places = in.kind >= data_kind::places && in.kind <= data_kind::slices;
-  const bool integers = wide && places == (in.below > 0);
+  const bool integers = is_integer(in.type) && (places ? wide && in.below > 0 : in.below == 0);
   if (in.type != element::boolean && !is_floating(in.type) && !integers)
-    throw std::runtime_error("integers are i32 or i64: values, or places, sorted_places, offsets or slices below N");
+    throw std::runtime_error("integers are values, or places, sorted_places, offsets or slices below N of i32 and i64");
   return in;
 }
 

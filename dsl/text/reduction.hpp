@@ -96,6 +96,9 @@ constexpr bool text_parser::domains(flat<bound_axis>& axes, sentence& over) {
     axes.push(domain(over));
   } while (!failed() && accept(","));
   expect(")");
+  if (!failed() && at("."))
+    wrong(at_) << "over: ranges and conditions stand behind its indices, as in over(m, t.where(c)), found "
+               << spelled(ahead(1)).text << " behind all of them";
   return true;
 }
 

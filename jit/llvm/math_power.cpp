@@ -3,6 +3,10 @@
 // 11.3).
 #include <sheaf/jit/llvm/math.hpp>
 
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+
 namespace sheaf::inline v0_1::llvm_backend {
 
 using namespace llvm;
@@ -55,6 +59,7 @@ struct powers : real_math {
     rest = add(add(rest, mul(a.high, c.low)), mul(a.low, c.high));
     return add(rest, mul(a.low, c.low));
   }
+  Value* finite_or_zero(Value* x) const { return select(less(magnitude(x), infinity()), x, real(0)); }
   pair product(Value* x, Value* y) const {
     Value* high = mul(x, y);
     return {high, product_error(x, y, high)};
@@ -123,24 +128,71 @@ struct powers : real_math {
 
 }  // namespace
 
-// x^3 or x^4 of f32, in f64.
-static Value* rounded_power(function_emitter& f, Value* x, double exponent) {
-  Value* const base = f.build.CreateFPExt(x, like(x, f.build.getDoubleTy()));
-  const real_math wide(f, base);
-  Value* const square = wide.mul(base, base);
-  return f.build.CreateFPTrunc(wide.mul(square, exponent == 3 ? base : square), like(x, f.build.getFloatTy()));
+// x^n for n from 1, by squares: plain numbers, or pairs with what their products lost.
+template <class Number>
+static Number raised(Number x, int n, const auto& product) {
+  Number made = x;
+  for (int bit = static_cast<int>(std::bit_floor(static_cast<unsigned>(n))) / 2; bit > 0; bit /= 2) {
+    made = product(made, made);
+    if ((n & bit) != 0) made = product(made, x);
+  }
+  return made;
 }
 
-// Of f64, with what the square's rounding lost; where that is not finite, the power is not either.
-static Value* exact_power(function_emitter& f, Value* x, double exponent) {
+// Of f32, in f64.
+static Value* rounded_power(function_emitter& f, Value* x, int exponent) {
+  Value* const base = f.build.CreateFPExt(x, like(x, f.build.getDoubleTy()));
+  const real_math wide(f, base);
+  Value* const made = raised(base, std::abs(exponent), [&](Value* a, Value* c) { return wide.mul(a, c); });
+  return f.build.CreateFPTrunc(exponent < 0 ? wide.div(wide.real(1), made) : made, like(x, f.build.getFloatTy()));
+}
+
+// x^3 or x^4 of f64, with what the square's rounding lost; where that is not finite, the power is not either.
+static Value* exact_power(function_emitter& f, Value* x, int exponent) {
   const powers math(f, x);
   Value* const square = math.mul(x, x);
   Value* const lost = math.product_error(x, x, square);
   Value* const other = exponent == 3 ? x : square;
   Value* const rest = math.mul(lost, exponent == 3 ? x : math.add(square, square));
-  return math.fma(square, other, math.select(math.less(math.magnitude(rest), math.infinity()), rest, math.real(0)));
+  return math.fma(square, other, math.finite_or_zero(rest));
 }
 
+// Of f64, with what roundings lost. The inverse comes first: its powers end where those of x^-n do.
+static pair power_in_two(const powers& math, Value* x, int exponent) {
+  pair base{x, math.real(0)};
+  if (exponent < 0) {
+    base.high = math.div(math.real(1), x);
+    Value* const whole = math.mul(base.high, x);
+    Value* const left = math.sub(math.sub(math.real(1), whole), math.product_error(base.high, x, whole));
+    base.low = math.mul(left, base.high);
+  }
+  return raised(base, std::abs(exponent), [&](pair a, pair c) { return math.product(a, c); });
+}
+
+// x^(n + 1/2) is the root of x by x^n. It is infinite of -infinity and 0 of -0. Of a negative number n, 1 / root below
+// -1/2 would be a rounding more: it is the root by 1 / x.
+static Value* power_of_root(function_emitter& f, Value* x, double exponent) {
+  const powers math(f, x);
+  Value* const infinite = math.equal(x, ConstantFP::getInfinity(math.reals, true));
+  Value* const root = math.select(infinite, math.infinity(), math.add(math.sqrt(x), math.real(0)));
+  if (exponent == 0.5) return root;
+  if (exponent == -0.5) return math.div(math.real(1), root);
+  Value* const size = math.magnitude(x);
+  const int whole = static_cast<int>(std::trunc(exponent));
+  if (whole > 0) {
+    const pair power = power_in_two(math, size, whole);
+    return math.fma(power.high, root, math.finite_or_zero(math.mul(power.low, root)));
+  }
+  const pair inverse = power_in_two(math, size, -1);
+  const pair one = math.product(pair{root, math.real(0)}, inverse);
+  const pair power = raised(inverse, -whole, [&](pair a, pair c) { return math.product(a, c); });
+  const pair made = math.product(one, power);
+  Value* const sum = math.add(made.high, math.finite_or_zero(made.low));
+  Value* const at_ends = f.build.CreateOr(math.equal(size, math.infinity()), math.equal(size, math.real(0)));
+  return math.select(at_ends, inverse.high, sum);  // there the product was 0 by infinity
+}
+
+// Powers by numbers of halves up to 16 in size; null of others, and of those that simplification leaves none of.
 Value* emit_small_power(function_emitter& f, Value* x, const Value* y) {
   const auto* number = dyn_cast<Constant>(y);
   if (number != nullptr && number->getType()->isVectorTy()) number = number->getSplatValue();
@@ -148,15 +200,19 @@ Value* emit_small_power(function_emitter& f, Value* x, const Value* y) {
   if (exponent == nullptr) return nullptr;
   const bool is_double = exponent->getType()->isDoubleTy();
   const double value = is_double ? exponent->getValueAPF().convertToDouble() : exponent->getValueAPF().convertToFloat();
-  const real_math math(f, x);
+  const powers math(f, x);
   if (value == -1) return math.div(math.real(1), x);
-  if (value == 0.5) {  // of -0 it is 0, and of -infinity infinite
-    Value* const root = f.build.CreateUnaryIntrinsic(Intrinsic::sqrt, x);
-    Value* const infinite = math.equal(x, ConstantFP::getInfinity(math.reals, true));
-    return math.select(infinite, math.infinity(), math.add(root, math.real(0)));
+  if (!(std::abs(value) <= 16) || value == 0 || value * 2 != std::trunc(value * 2)) return nullptr;
+  if (value != std::trunc(value)) {
+    if (is_double || f.m.target.fma || std::abs(value) == 0.5) return power_of_root(f, x, value);
+    Value* const wide = f.build.CreateFPExt(x, like(x, f.build.getDoubleTy()));
+    return f.build.CreateFPTrunc(power_of_root(f, wide, value), x->getType());
   }
-  if (value != 3 && value != 4) return nullptr;
-  return is_double ? exact_power(f, x, value) : rounded_power(f, x, value);
+  const int n = static_cast<int>(value);
+  if (!is_double) return rounded_power(f, x, n);
+  if (n == 3 || n == 4) return exact_power(f, x, n);
+  const pair made = power_in_two(math, x, n);
+  return math.add(made.high, math.finite_or_zero(made.low));
 }
 
 Value* emit_power(function_emitter& f, Value* x, Value* y) {

@@ -24,7 +24,14 @@ class same_elsewhere {
  public:
   same_elsewhere(const graph& g, node_id reduce) : g_(g), reduce_(reduce), free_(g.free[reduce]), named_(free_) {}
 
-  bool operator()(node_id other) { return same(reduce_, other) && at.size() == indices_of(g_, free_).size(); }
+  bool operator()(node_id other) {
+    if (!same(reduce_, other)) return false;
+    const auto is_placed = [&](node_id idx) {  // or where a range is that another has
+      const auto begins = [&](const auto& pair) { return g_.free[pair.first].has(g_.ordinal(idx)); };
+      return at.contains(idx) || std::ranges::any_of(at, begins);
+    };
+    return std::ranges::all_of(indices_of(g_, free_), is_placed);
+  }
   std::map<node_id, node_id> at;
 
  private:
@@ -68,7 +75,7 @@ class comparisons {
   void operator()() {
     for (std::size_t k = 0; k < stages_.size(); ++k)
       while (const auto found = compared_in(k)) {
-        if (may_fold_pairs(g_, known_, found->sum))
+        if (!found->closed || may_fold_pairs(g_, known_, found->sum))
           fold_term_by_term(found->sum);
         else
           store(k, *found);
@@ -80,6 +87,7 @@ class comparisons {
   struct compared {
     node_id sum;        // on one side
     std::size_t other;  // the stage that has it on the other
+    bool closed;        // or in slices of data, whose places are no stage's
   };
 
   std::optional<compared> compared_in(std::size_t k) {
@@ -90,12 +98,12 @@ class comparisons {
     for (const node_id n : equal) {
       std::vector<node_id> mine, keys;
       collect(n, mine, keys);
-      if (const node_id sum = meeting(mine, keys); sum != no_node) return compared{sum, k};
+      if (auto found = meeting(mine, keys, k)) return found;
       for (std::size_t other = 0; other < stages_.size(); ++other) {
         if (!reads(g_, n, stages_[other].define)) continue;
         std::vector<node_id> ignored, stored_keys;
         collect(stages_[other].body, ignored, stored_keys);
-        if (const node_id sum = meeting(mine, stored_keys); sum != no_node) return compared{sum, other};
+        if (auto found = meeting(mine, stored_keys, other)) return found;
       }
     }
     return std::nullopt;
@@ -119,13 +127,15 @@ class comparisons {
     return is_rounded_by_order(g_, reduce) && !is_folded_in_order(g_, reduce) && !left_.contains(reduce);
   }
   // The one of two that is the other at a place of its own.
-  node_id meeting(const std::vector<node_id>& mine, const std::vector<node_id>& keys) const {
-    for (const node_id a : mine)
-      for (const node_id b : keys) {
-        if (has_closed_ranges(g_, a) && same_elsewhere(g_, a)(b)) return a;
-        if (has_closed_ranges(g_, b) && same_elsewhere(g_, b)(a)) return b;
-      }
-    return no_node;
+  std::optional<compared> meeting(const std::vector<node_id>& mine, const std::vector<node_id>& keys,
+                                  std::size_t other) const {
+    for (const bool closed : {true, false})
+      for (const node_id a : mine)
+        for (const node_id b : keys) {
+          if (has_closed_ranges(g_, a) == closed && same_elsewhere(g_, a)(b)) return compared{a, other, closed};
+          if (has_closed_ranges(g_, b) == closed && same_elsewhere(g_, b)(a)) return compared{b, other, closed};
+        }
+    return std::nullopt;
   }
 
   // Of pairs there are more values than anything that they are made of: each stage computes them anew.

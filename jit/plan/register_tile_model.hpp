@@ -112,6 +112,8 @@ class work {
       const bool row = laned && (far_ || goes_along(g_, known_, n, lane));
       add_item(!laned ? item::flow::element_load : row ? item::flow::vector_load : item::flow::gather, n, g_.free[n],
                lane, 1);
+    } else if (kind == op::cast && laned && widens_load(n)) {
+      loaded_as_[g_.arg(n, 0)] = row(g_.type(n)).bytes;
     } else if (kind == op::cast && laned && is_half(g_.type(g_.arg(n, 0)))) {
       add_item(item::flow::arithmetic, n, g_.free[n], lane, cost_of_conversion);
     } else if (is_elementwise(kind) && kind != op::cast && laned) {
@@ -121,6 +123,11 @@ class work {
     }
     if (kind == op::load) return place(n, lane);
     for (int k = 0; k < g_[n].count; ++k) walk(g_.arg(n, k), lane);
+  }
+  // A narrow number that lanes need wide is extended as it is loaded: it takes the loads and registers of a wide one.
+  bool widens_load(node_id cast) const {
+    const node_id from = g_.arg(cast, 0);
+    return g_.kind(from) == op::load && !is_half(g_.type(from)) && row(g_.type(from)).bytes < row(g_.type(cast)).bytes;
   }
   // A place is an address, in scalars, and what that is loaded from; of lanes that data names each has one.
   void place(node_id load, node_id lane) {
@@ -141,7 +148,9 @@ class work {
       if (!t.equal.empty() && what != item::flow::fold && depends_by_these(g_, n, t.index, t.equal))
         by_equal.insert(g_.ordinal(t.index));
     const index_set near = what == item::flow::vector_load ? near_of(n) : index_set{};
-    items.push_back({what, depends, by_equal, near, laned, lanes_, row(lane_type(g_, n)).bytes,
+    const auto wide = loaded_as_.find(n);
+    const int bytes = wide != loaded_as_.end() ? wide->second : row(lane_type(g_, n)).bytes;
+    items.push_back({what, depends, by_equal, near, laned, lanes_, bytes,
                      guessed(depends.common(bound_)), cost, stages});
   }
   // The loops of which each iteration moves a row of elements by one or two.
@@ -166,6 +175,7 @@ class work {
   int lanes_ = 1;
   bool far_ = false;  // a cache tile packs the lanes of the stage at hand
   std::unordered_set<node_id> seen_;
+  std::unordered_map<node_id, int> loaded_as_;  // bytes of what a load is extended to
 };
 
 struct candidate {

@@ -193,6 +193,21 @@ TEST(register_tile, padded_convolutions) {
   }
 }
 
+// Bytes that lanes need wide take the registers of wide numbers.
+TEST(register_tile, bytes) {
+  constexpr auto bytes = tensor<"bytes", std::int8_t, 2>;
+  constexpr auto weights = tensor<"weights", std::int8_t, 2>;
+  constexpr auto sums = define<"sums">(i, j) =
+      sum(k, cast<std::int32_t>(bytes(i, k)) * cast<std::int32_t>(weights(j, k)));
+  constexpr auto wide = define<"wide">(i, j) = sum(k, cast<double>(bytes(i, k)) * cast<double>(weights(j, k)));
+  trial one = trial_of(sums), two = trial_of(wide);
+  for (trial* t : {&one, &two}) {
+    t->below("bytes", {67, 300}, 100).below("weights", {130, 300}, 100);
+    EXPECT_TRUE(says(*t, "register tile")) << t->plan_text();
+    t->expect_right();
+  }
+}
+
 // What ranges depend on is not jammed, nor what there is little of.
 TEST(register_tile, not_of_triangles_or_small_products) {
   constexpr auto low = define<"low">(i, j) = sum(k.in(0_c, i), x(i, k) * y(k, j));

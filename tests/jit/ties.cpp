@@ -130,6 +130,22 @@ TEST(ties_of_windows, of_values_that_hold_sums) {
   }
 }
 
+// In slices of data, whose places are no stage's: both sides sum term by term.
+TEST(ties_of_slices, of_values_that_hold_sums) {
+  constexpr auto f = axis<"f">;
+  constexpr auto q = tensor<"q", float, 2>;
+  constexpr auto off = tensor<"off", std::int64_t, 1>;
+  constexpr auto n = axis<"n">;
+  constexpr auto slice = t.in(off(n), off(n + 1_c));
+  constexpr auto top =
+      define<"top">(n.in(0_c, extent(off, dim<0>) - 1_c), j) = max(slice, sum(f, q(j, f) * m(t, f)));
+  for (const std::int64_t width : {5, 64}) {
+    trial test = trial_of(top, vjp(top, q), vjp(top, m));
+    test.random("q", {31, width}).random("m", {90, width}).with("off", {5}, {0, 1, 1, 40, 90});
+    test.random("cotangent_top", {4, 31}).expect_right();
+  }
+}
+
 TEST(ties_of_windows, against_the_reference) {
   against_the_reference<3>();
   against_the_reference<20>();

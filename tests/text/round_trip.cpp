@@ -114,6 +114,9 @@ const wrong mistakes[] = {
      "line 3, column 5: max: expected an index, then what to fold, as in max(t, x(t)), max(t.in(lo, hi), x(t)) or "
      "max(over(m, t), "
      "y(m, t)); of two values, maximum(a, b)"},
+    {"input x: f32[?, ?]\ny = sum(over(s, t).where(s < t), x(s, t))",
+     "line 2, column 19: over: ranges and conditions stand behind its indices, as in over(m, t.where(c)), found where "
+     "behind all of them"},
     {"input x: f32[?]\nsum(i) = x(i)",
      "line 2, column 1: expected a definition, found sum, a word of the language; as a name it stands in backquotes"},
     {"input x: f32[?]\ny(i) = x(i)\noutput grad(y, x)",
