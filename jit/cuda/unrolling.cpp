@@ -123,7 +123,7 @@ int unrolled_serial(const function_emitter& f, const ir::block& body, int bytes,
   namespace sizes = tuning::emit;
   const double enough = tuning::tasks::warps_of_gpu / 2 * tuning::grid::warp / f.place.group;  // tiles
   const bool few = f.place.tiles && *f.place.tiles < enough;
-  if (stores) return std::clamp((few ? sizes::bytes_of_few : 32) / bytes, 2, few ? 16 : 8);
+  if (stores) return std::clamp((few ? sizes::bytes_of_few : sizes::bytes_of_folds) / bytes, 2, 16);
   const auto loads = std::ranges::count_if(body, [&](const ir::statement& s) {
     return s.kind == ir::statement_kind::instruct && f.instruction(s.id).code == ir::opcode::load;
   });
