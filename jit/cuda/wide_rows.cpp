@@ -1,5 +1,5 @@
 // Rows of narrow elements that a group holds in registers, with more lanes than the plan gave them: where there are as
-// many lanes as threads, each thread would load 2 bytes at a time, so it gets lanes for runs of 16. Rows of any elements
+// many lanes as threads, each thread would load 2 bytes at a time, so it gets lanes for runs of 16. Rows of any type
 // that take most registers of a group of 256 threads, which leave a multiprocessor no others, are shared by 512. What
 // such loops fold is folded in another order, as where lanes lie in runs. Shown by tests/cuda/register_rows.cpp.
 #include <algorithm>

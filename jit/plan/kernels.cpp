@@ -176,7 +176,8 @@ bool may_join(graph& g, const facts& known, program_plan& plan, const kernel_pla
 }
 
 // Producers first, and of what is ready checks, then lists, then what is cheap: a pass over much data finds all that it
-// can wait for done. On a GPU partial results first: of several folds they share a kernel, and so may what follows them.
+// can wait for done. On a GPU partial results come first: those of several folds share a kernel, and so may what
+// follows them.
 void order_by_cost(const facts& known, const read_table& table, std::vector<stage>& stages) {
   std::vector<stage> sorted;
   std::vector<bool> done(stages.size());
