@@ -176,7 +176,7 @@ bool may_join(graph& g, const facts& known, program_plan& plan, const kernel_pla
 }
 
 // Producers first, and of what is ready checks, then lists, then what is cheap: a pass over much data finds all that it
-// can wait for done. On a GPU partial results come first: those of several folds share a kernel, and so may what
+// can wait for done. On a GPU partial results come before scans: those of several share a kernel, and so may what
 // follows them.
 void order_by_cost(const facts& known, const read_table& table, std::vector<stage>& stages) {
   std::vector<stage> sorted;
@@ -189,8 +189,10 @@ void order_by_cost(const facts& known, const read_table& table, std::vector<stag
   const auto before = [&](std::size_t a, std::size_t b) {
     const bool list = stages[a].how == way::lists, other = stages[b].how == way::lists;
     if (stages[a].asked != stages[b].asked) return stages[a].asked;
-    const bool part = stages[a].made == origin::partial, other_part = stages[b].made == origin::partial;
-    if (known.for_groups() && part != other_part) return part;
+    const auto goes_first = [&](std::size_t part, std::size_t scan) {
+      return known.for_groups() && stages[part].made == origin::partial && stages[scan].how == way::scan;
+    };
+    if (goes_first(a, b) || goes_first(b, a)) return goes_first(a, b);
     return list != other ? list : stages[a].operations * cheap_by < stages[b].operations;
   };
   while (sorted.size() < stages.size()) {
@@ -266,23 +268,6 @@ void share_registers(const graph& g, program_plan& plan, const kernel_plan& k) {
 }
 
 }  // namespace
-
-bool reads_only_at(const graph& g, const stage& reader, const stage& writer, node_id idx) {
-  bool only = true;
-  for_each_node(g, reader.body, [&](node_id n) {
-    // Below a reduction over idx itself it is another one: all of its places are read at each.
-    if (g.kind(n) == op::reduce) {
-      const auto bound = bound_indices(g, n);
-      if (std::ranges::find(bound, idx) != bound.end()) only = only && !reads(g, n, writer.define);
-    }
-    if (g.kind(n) != op::load || g.arg(n, 0) != writer.define) return;
-    bool at = false;
-    for (std::size_t d = 0; d < writer.indices.size(); ++d)
-      at = at || (writer.indices[d] == idx && g.arg(n, 1 + static_cast<int>(d)) == idx);
-    only = only && at;
-  });
-  return only;
-}
 
 void mark_demanded(const graph& g, std::vector<stage>& stages) {
   const read_table table(g, stages);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include <sheaf/jit/plan/kernels.hpp>
 #include <sheaf/jit/plan/roots.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -73,6 +72,23 @@ bool rename_scan(graph& g, const stage& leader, stage& s) {
 }
 
 }  // namespace
+
+bool reads_only_at(const graph& g, const stage& reader, const stage& writer, node_id idx) {
+  bool only = true;
+  for_each_node(g, reader.body, [&](node_id n) {
+    // Below a reduction over idx itself it is another one: all of its places are read at each.
+    if (g.kind(n) == op::reduce) {
+      const auto bound = bound_indices(g, n);
+      if (std::ranges::find(bound, idx) != bound.end()) only = only && !reads(g, n, writer.define);
+    }
+    if (g.kind(n) != op::load || g.arg(n, 0) != writer.define) return;
+    bool at = false;
+    for (std::size_t d = 0; d < writer.indices.size(); ++d)
+      at = at || (writer.indices[d] == idx && g.arg(n, 1 + static_cast<int>(d)) == idx);
+    only = only && at;
+  });
+  return only;
+}
 
 bool share_walk(graph& g, const program_plan& plan, const kernel_plan& k, stage& s) {
   stage renamed = s;

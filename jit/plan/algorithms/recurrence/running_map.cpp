@@ -3,7 +3,6 @@
 #include <sheaf/dsl/graph/monoids.hpp>
 #include <sheaf/dsl/passes/running_derivative.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
-#include <sheaf/jit/plan/algorithms/extremum/extremum_tuple.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 
 namespace sheaf::inline v0_1::plan {
