@@ -162,7 +162,7 @@ layout layout_for(const ir::module& m, const ir::kernel& k, const target& to, ca
   int widest = 1, most = std::numeric_limits<int>::max();
   find_loops(k.body, widest, most);
   // More threads only for rows in registers that were given lanes for them: see wide_rows.cpp.
-  const int more = in_registers && p.run * 4 > 16 ? widest / p.run : 0;
+  const int more = in_registers ? widest / p.run : 0;
   const bool shares = more > most_threads && !find_register_rows(m, k, extents, bounds, p.run, more).rows.empty();
   most = std::min({most, widest, shares ? more : most_threads});
   // Between warps they would wait at each iteration.

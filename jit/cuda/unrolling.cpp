@@ -121,14 +121,17 @@ namespace {
 // has, the more each thread that folds must have under way; of states of several values more would be spilled.
 int unrolled_serial(const function_emitter& f, const ir::block& body, int bytes, bool stores) {
   namespace sizes = tuning::emit;
-  const double enough = tuning::tasks::warps_of_gpu / 2 * tuning::grid::warp / f.place.group;  // tiles
-  const bool few = f.place.tiles && *f.place.tiles < enough;
-  if (stores) return std::clamp((few ? sizes::bytes_of_few : 32) / bytes, 2, few ? 16 : 8);
+  const auto has_fewer = [&](double warps) {
+    return f.place.tiles && *f.place.tiles < warps * tuning::grid::warp / f.place.group;
+  };
+  const bool few = has_fewer(tuning::tasks::warps_of_gpu / 2);
+  if (stores) return std::clamp((few ? sizes::bytes_of_few : sizes::bytes_of_folds) / bytes, 2, 16);
   const auto loads = std::ranges::count_if(body, [&](const ir::statement& s) {
     return s.kind == ir::statement_kind::instruct && f.instruction(s.id).code == ir::opcode::load;
   });
   if (few) return std::clamp(sizes::bytes_of_few / bytes, 2, loads > 1 ? 8 : sizes::most_of_few);
-  return chases(f, body) ? 8 : std::clamp(sizes::bytes_of_folds / bytes, 2, 8);
+  if (chases(f, body)) return 8;
+  return std::clamp(sizes::bytes_of_folds / bytes, 2, loads == 1 && has_fewer(tuning::tasks::warps_of_gpu) ? 16 : 8);
 }
 
 // Bytes that a thread loads in one iteration of a vector loop whose loops below are written out; 0: it has none, or

@@ -1,7 +1,7 @@
 // Rows of narrow elements that a group holds in registers, with more lanes than the plan gave them: where there are as
-// many lanes as threads, each thread would load 2 bytes at a time, so it gets lanes for runs of 16. Rows that take most
-// registers of a group of 256 threads, which leave a multiprocessor no others, are shared by 512. What such loops fold
-// is folded in another order, as where lanes lie in runs. Shown by tests/cuda/register_rows.cpp.
+// many lanes as threads, each thread would load 2 bytes at a time, so it gets lanes for runs of 16. Rows of any type
+// that take most registers of a group of 256 threads, which leave a multiprocessor no others, are shared by 512. What
+// such loops fold is folded in another order, as where lanes lie in runs. Shown by tests/cuda/register_rows.cpp.
 #include <algorithm>
 
 #include <sheaf/jit/cuda/emitter.hpp>
@@ -63,11 +63,11 @@ std::optional<ir::kernel> with_wide_rows(const ir::module& m, const ir::kernel& 
   const int lanes = lanes_of_all(k.body);
   if (to.cpu_order || extents.empty() || lanes < tuning::grid::warp || !folds_alone(k)) return std::nullopt;
   const layout before = layout_of(m, k, to, extents, bounds);
-  if (before.single || before.run * 4 <= 16) return std::nullopt;  // longer runs are of narrow elements
-  const bool held = !before.rows.rows.empty();
+  if (before.single) return std::nullopt;
+  const bool held = !before.rows.rows.empty(), narrow = before.run * 4 > 16;  // longer runs are of narrow elements
   const int group = held ? before.group : threads_of_long;
   std::optional<ir::kernel> wide;
-  if (group > tuning::grid::warp && lanes < before.run * group)
+  if (narrow && group > tuning::grid::warp && lanes < before.run * group)
     wide = widened(m, k, to, extents, bounds, before, group);
   const layout now = wide ? layout_of(m, *wide, to, extents, bounds) : before;
   if (now.group != threads_of_long || now.rows.registers(now.group) <= most_registers) return wide;

@@ -252,6 +252,9 @@ class kernel_lowering {
   void window_results(const stage& s, const window_view& v, const range& t, scope& at);
   void window_blocks(const stage& s, const window_view& v, const range& t, scope& at);
   void window_with_ends(const stage& s, const window_view& v, const range& t, scope& at);
+  ir::value running_cell(const stage& s, scope& at);
+  int lanes_along(const stage& s) const;
+  ir::value running_result(const stage& s, ir::value cell, bool along, scope& inner);
   void scan_block(const stage& s, scope& at, const range& t);
   void recur(const stage& s, scope& at);
   void recur_along(const stage& s, scope& at, const range& places);

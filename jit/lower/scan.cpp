@@ -40,15 +40,10 @@ ir::value function_of(kernel_lowering& k, const plan::scan_form& f, ir::value re
 // Of the value of a state that a fold yields.
 element kernel_lowering::type_of_part(monoid fold) const { return own_row_of(g, fold).type; }
 
-// The result at t stands where its last value was taken: walk == t + shift - 1 forward, t + shift backward.
-void kernel_lowering::scan_block(const stage& s, scope& at, const range& t) {
+// The accumulator of a running fold, with what comes before its first place.
+ir::value kernel_lowering::running_cell(const stage& s, scope& at) {
   const plan::scan_form& f = s.scan();
   const bool several = g.kind(f.value) == op::tuple;
-  const node_id value = several ? f.value : cast_to(g, accumulated(g.type(f.value)), f.value);
-  // Lanes run along the scan; a value that is the same at every place has none.
-  const bool along = s.vector == no_node && ((!several && !in_order(g, f.fold)) || known.for_groups()) &&
-                     g.free[value].has(g.ordinal(f.walk));
-  const std::int64_t ahead = f.backward ? f.shift : f.shift - 1;
   ir::block_builder& b = *at.block;
   const monoid fold = several ? sibling(g, f.fold, 0) : f.fold;
   const element type =
@@ -56,6 +51,55 @@ void kernel_lowering::scan_block(const stage& s, scope& at, const range& t) {
   const ir::value cell = b.accumulator(type, fold, s.vector != no_node);
   if (f.carry != no_node)
     several ? b.combine_state(cell, emit_values(f.carry, at)) : b.combine(cell, emit(cast_to(g, type, f.carry), at));
+  return cell;
+}
+
+// Lanes along the walk; 1: there are none, as of a value that is the same at every place.
+int kernel_lowering::lanes_along(const stage& s) const {
+  const plan::scan_form& f = s.scan();
+  const bool several = g.kind(f.value) == op::tuple;
+  const bool along = s.vector == no_node && ((!several && !in_order(g, f.fold)) || known.for_groups()) &&
+                     g.free[f.value].has(g.ordinal(f.walk));
+  if (!along) return 1;
+  int lanes = scan_lanes(accumulated(g.type(f.value)));
+  const element type = several ? own_row_of(g, sibling(g, f.fold, 0)).type
+                               : accumulated(numerics::carried(f.fold, plan::folded_type(g, s)));
+  const shapes::amount places = f.block > 0 ? shapes::amount(static_cast<double>(f.block)) : known.trips(f.walk);
+  const int width = several ? g[f.value].count : 1;
+  while (known.for_groups() && lanes < numerics::group_lanes_of_state(width * row(type).bytes) && lanes < places)
+    lanes *= 2;
+  return lanes;
+}
+
+// What a place of the walk comes to, into the cell, and what the fold is then.
+ir::value kernel_lowering::running_result(const stage& s, ir::value cell, bool along, scope& inner) {
+  const plan::scan_form& f = s.scan();
+  ir::block_builder& b = *inner.block;
+  if (g.kind(f.value) == op::tuple) {
+    const int component = own_row_of(g, f.fold).component;
+    if (along) return b.scan_state(cell, emit_values(f.value, inner), type_of_part(f.fold), component);
+    b.combine_state(cell, emit_values(f.value, inner), ir::none, f.backward);
+    return b.read_part(cell, type_of_part(f.fold), component, false);
+  }
+  const ir::value x = emit(cast_to(g, accumulated(g.type(f.value)), f.value), inner);
+  if (along) return b.scan_lanes(cell, x);
+  const element type = accumulated(numerics::carried(f.fold, plan::folded_type(g, s)));
+  b.combine_state(cell, {b.type_of(x) == type ? x : b.cast(type, x)}, ir::none, f.backward && in_order(g, f.fold));
+  return b.read(cell);
+}
+
+// The result at t stands where its last value was taken: walk == t + shift - 1 forward, t + shift backward. Several
+// stages share the walk.
+void kernel_lowering::scan_block(const stage& s, scope& at, const range& t) {
+  const plan::scan_form& f = s.scan();
+  const std::int64_t ahead = f.backward ? f.shift : f.shift - 1;
+  ir::block_builder& b = *at.block;
+  std::vector<ir::value> cells;
+  int lanes = lanes_along(s);
+  for (const stage* each : stages) {
+    cells.push_back(running_cell(*each, at));
+    lanes = std::min(lanes, lanes_along(*each));
+  }
   range walk = t;
   if (f.block == 0) {
     walk = {emit(g.arg(f.walk, 0), at), emit(g.arg(f.walk, 1), at)};
@@ -64,40 +108,25 @@ void kernel_lowering::scan_block(const stage& s, scope& at, const range& t) {
   } else if (ahead != 0) {
     walk.high = b.emit(op::minimum, {t.high, emit(g.arg(f.walk, 1), at)});
   }
-  int lanes = along ? scan_lanes(accumulated(g.type(f.value))) : 1;
-  const shapes::amount places = f.block > 0 ? shapes::amount(static_cast<double>(f.block)) : known.trips(f.walk);
-  const int width = several ? g[f.value].count : 1;
-  while (along && known.for_groups() && lanes < numerics::group_lanes_of_state(width * row(type).bytes) &&
-         lanes < places)
-    lanes *= 2;
   scope inner(at, open(at, f.walk, lanes, &walk));
   inner.block->head().backward = f.backward;
   bind(inner, f.walk, lanes);
   const node_id place = make(g, op::add, f.walk, integer(g, -ahead));
   const node_id inside =
       f.block == 0 || ahead != 0 ? range_condition(g, place, g.arg(s.owned, 0), g.arg(s.owned, 1)) : truth(g, true);
-  ir::value result = ir::none;
-  const int component = several ? own_row_of(g, f.fold).component : 0;
-  if (several && along) {
-    result = inner.block->scan_state(cell, emit_values(value, inner), type_of_part(f.fold), component);
-  } else if (several) {
-    inner.block->combine_state(cell, emit_values(value, inner), ir::none, f.backward);
-    result = inner.block->read_part(cell, type_of_part(f.fold), component, false);
-  } else if (const ir::value x = emit(value, inner); along) {
-    result = inner.block->scan_lanes(cell, x);
-  } else {
-    inner.block->combine_state(cell, {inner.block->type_of(x) == type ? x : inner.block->cast(type, x)}, ir::none,
-                               f.backward && in_order(g, f.fold));
-    result = inner.block->read(cell);
+  for (std::size_t n = 0; n < cells.size(); ++n) {
+    const stage& each = *stages[n];
+    ir::value result = running_result(each, cells[n], lanes > 1, inner);
+    if (each.scan().ends) {
+      inner.close();
+      const bool several = g.kind(f.value) == op::tuple;
+      const int component = several ? own_row_of(g, f.fold).component : 0;
+      return store(s, several ? b.read_part(cells[n], type_of_part(f.fold), component, false) : b.read(cells[n]), at);
+    }
+    if (each.scan().result != no_node) result = function_of(*this, each.scan(), result, inner);
+    if (inner.block->type_of(result) != g.type(each.define)) result = inner.block->cast(g.type(each.define), result);
+    store_at(each, place, result, inner, is_true(g, inside) ? ir::none : emit(inside, inner));
   }
-  if (f.ends) {
-    inner.close();
-    return store(s, several ? b.read_part(cell, type_of_part(f.fold), component, false) : b.read(cell), at);
-  }
-  if (f.result != no_node) result = function_of(*this, f, result, inner);
-  if (inner.block->type_of(result) != g.type(s.define)) result = inner.block->cast(g.type(s.define), result);
-  const ir::value mask = is_true(g, inside) ? ir::none : emit(inside, inner);
-  store_at(s, place, result, inner, mask);
   inner.close();
 }
 

@@ -78,30 +78,6 @@ bool starves_together(graph& g, const facts& known, const kernel_plan& k, const 
   return known.starves(shared, max(apart(leader), apart(s)), max(elements(leader), elements(s)));
 }
 
-// Windows, or partial results, over the same loops, to the last, that read of each other what is at their own place:
-// all of their nest is shared. The loops of s then have the leader's names.
-bool share_nest(graph& g, const program_plan& plan, const kernel_plan& k, stage& s) {
-  const stage& leader = plan.at(k.stages.front());
-  const node_id lanes = leader.vector == no_node ? no_node : leader.loops.back();
-  if (leader.how != s.how || leader.loops.size() != s.loops.size() || leader.lanes != s.lanes ||
-      leader.vector != lanes || (leader.vector == no_node) != (s.vector == no_node))
-    return false;
-  stage renamed = s;
-  replacement put(g, proofs::kept);
-  for (std::size_t d = 0; d < s.loops.size(); ++d) {
-    const node_id from = s.loops[d], to = leader.loops[d];
-    if (from != to && (!same_range(g, from, to) || mentions(g, s, to))) return false;
-    if (from != to) put.rename(from, to);
-  }
-  replace_in_roots(renamed, put);
-  const bool own = std::ranges::all_of(k.stages, [&](int i) {
-    const stage& writer = plan.at(i);
-    return writer.loops == renamed.loops &&
-           std::ranges::all_of(renamed.loops, [&](node_id idx) { return reads_only_at(g, renamed, writer, idx); });
-  });
-  return own && (s = std::move(renamed), true);
-}
-
 // Scatters of the same updates to the same rows, none of which reads another: one walk updates all.
 bool share_updates(graph& g, const program_plan& plan, const kernel_plan& k, const stage& s) {
   for (const int i : k.stages) {
@@ -160,6 +136,7 @@ bool may_join(graph& g, const facts& known, program_plan& plan, const kernel_pla
     s = std::move(renamed);
     return true;
   }
+  if (leader.how == way::scan && s.how == way::scan) return known.for_groups() && share_walk(g, plan, k, s);
   if (leader.group_table || s.group_table) return false;  // a table is all that a group's memory is for
   if (leader.how == way::scatter && s.how == way::scatter) {
     stage renamed = s;
@@ -199,8 +176,9 @@ bool may_join(graph& g, const facts& known, program_plan& plan, const kernel_pla
 }
 
 // Producers first, and of what is ready checks, then lists, then what is cheap: a pass over much data finds all that it
-// can wait for done.
-void order_by_cost(const read_table& table, std::vector<stage>& stages) {
+// can wait for done. On a GPU partial results come before scans: those of several share a kernel, and so may what
+// follows them.
+void order_by_cost(const facts& known, const read_table& table, std::vector<stage>& stages) {
   std::vector<stage> sorted;
   std::vector<bool> done(stages.size());
   const auto ready = [&](std::size_t i) {
@@ -211,6 +189,10 @@ void order_by_cost(const read_table& table, std::vector<stage>& stages) {
   const auto before = [&](std::size_t a, std::size_t b) {
     const bool list = stages[a].how == way::lists, other = stages[b].how == way::lists;
     if (stages[a].asked != stages[b].asked) return stages[a].asked;
+    const auto goes_first = [&](std::size_t part, std::size_t scan) {
+      return known.for_groups() && stages[part].made == origin::partial && stages[scan].how == way::scan;
+    };
+    if (goes_first(a, b) || goes_first(b, a)) return goes_first(a, b);
     return list != other ? list : stages[a].operations * cheap_by < stages[b].operations;
   };
   while (sorted.size() < stages.size()) {
@@ -287,23 +269,6 @@ void share_registers(const graph& g, program_plan& plan, const kernel_plan& k) {
 }
 
 }  // namespace
-
-bool reads_only_at(const graph& g, const stage& reader, const stage& writer, node_id idx) {
-  bool only = true;
-  for_each_node(g, reader.body, [&](node_id n) {
-    // Below a reduction over idx itself it is another one: all of its places are read at each.
-    if (g.kind(n) == op::reduce) {
-      const auto bound = bound_indices(g, n);
-      if (std::ranges::find(bound, idx) != bound.end()) only = only && !reads(g, n, writer.define);
-    }
-    if (g.kind(n) != op::load || g.arg(n, 0) != writer.define) return;
-    bool at = false;
-    for (std::size_t d = 0; d < writer.indices.size(); ++d)
-      at = at || (writer.indices[d] == idx && g.arg(n, 1 + static_cast<int>(d)) == idx);
-    only = only && at;
-  });
-  return only;
-}
 
 void mark_demanded(const graph& g, std::vector<stage>& stages) {
   const read_table table(g, stages);
@@ -392,7 +357,7 @@ void agree_on_lanes(graph& g, const facts& known, program_plan& plan, const kern
 void group(graph& g, const facts& known, program_plan& plan) {
   plan.reads = read_table(g, plan.stages);
   order_updates(g, known, plan);
-  order_by_cost(plan.reads, plan.stages);
+  order_by_cost(known, plan.reads, plan.stages);
   place_stages(g, known, plan);
   for (const kernel_plan& k : plan.kernels) agree_on_lanes(g, known, plan, k);
 }

@@ -1,6 +1,7 @@
 // Pass `kernels`: stages that share the index their tasks run over go into one kernel, one after the other in each
 // task, where a later one reads of an earlier one only what its own task has stored. Shown by tests/jit/plan.cpp.
 #pragma once
+#include <sheaf/jit/plan/leader_names.hpp>
 #include <sheaf/jit/plan/plan.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -10,8 +11,5 @@ void mark_demanded(const graph& g, std::vector<stage>& stages);
 
 // Gives stages the same index node where their leading ranges are equal, then groups them.
 void group(graph& g, const facts& known, program_plan& plan);
-
-// Does `reader` read of `writer` only at the index `idx` itself?
-bool reads_only_at(const graph& g, const stage& reader, const stage& writer, node_id idx);
 
 }  // namespace sheaf::inline v0_1::plan

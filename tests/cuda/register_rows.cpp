@@ -89,15 +89,16 @@ int count(const std::string& text, const std::string& part) {
   return n;
 }
 
-// A thread of 256 has up to 128 of them.
+// A thread of 256 has up to 128 of them, and 512 share those of more than 64 each.
 TEST(register_rows, long_rows) {
   constexpr auto i = axis<"i">;
   constexpr auto j = axis<"j">;
   constexpr auto k = axis<"k">;
   constexpr auto apart = define<"apart">(i, j) = x(i, j) - x(i, argmax(k, x(i, k)));
-  for (const std::int64_t columns : {16385, 32768, 32769}) {
+  for (const std::int64_t columns : {16385, 32767, 32768, 32769}) {
     const std::string text = text_of({{8, columns}}, apart);
     EXPECT_EQ(count(text, "float r0["), columns <= 32768) << text;
+    EXPECT_EQ(count(text, "constexpr int T = 512;"), columns <= 32768) << text;
     check_backends(value_of("apart", apart), {{"x", floats(1, {8, columns}, -3, 3)}});
   }
 }

@@ -2,6 +2,8 @@
 // down columns a chain a lane, both in blocks where chains are few.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include <coverage/by_name.hpp>
@@ -25,6 +27,8 @@ const std::string down_columns = maps +
     "h(t.in(0, extent(x, 0)), d) = get<1>(fold(affine, s.in(0, t + 1), tuple(a(s, d), x(s, d))))\n";
 const std::string extremum = "h(n, t.in(0, extent(x, 1))) = max(s.in(0, t + 1), x(n, s))\n";
 const std::string extremum_down = "h(t.in(0, extent(x, 0)), d) = max(s.in(0, t + 1), x(s, d))\n";
+const std::string least_after = "h(n, t.in(0, extent(x, 1))) = min(s.in(t, extent(x, 1)), x(n, s))\n";
+const std::string least_after_down = "h(t.in(0, extent(x, 0)), d) = min(s.in(t, extent(x, 0)), x(s, d))\n";
 const std::string loss = "l = sum(over(p.in(0, extent(x, 0)), q.in(0, extent(x, 1))), h(p, q) * g(p, q))\n";
 
 std::vector<std::int32_t> words_of_text(const std::string& program) {
@@ -47,6 +51,11 @@ void check(const std::string& text, std::int64_t rows, std::int64_t columns) {
   check_backends({"h", words_of_text(text), {}, {}, ""}, own);
 }
 
+void check_ties(const std::string& text, const values& x) {
+  const table data = {{"x", x}, {"g", floats(3, x.extents, -1, 1)}};
+  check_backends({"h", words_of_text(text + loss + "output h, grad(l, x)"), {}, {}, ""}, data);
+}
+
 TEST(running_states, values_in_lanes_and_chains) {
   for (const std::string& text : {along_rows, backward, down_columns})
     for (const auto& [rows, columns] : {std::pair{1, 1}, {3, 40}, {5, 300}, {70, 9}, {2, 513}})
@@ -67,6 +76,25 @@ TEST(running_states, gradients) {
       check(text + loss + "output h, grad(l, x)", rows, columns);
 }
 
+// NaN ties with nothing, and what stands before it is an extremum still; infinities do tie. Ties lie in several lanes.
+TEST(running_states, ties_with_a_running_extremum) {
+  const auto check_places = [](const std::string& text, bool down, std::int64_t places) {
+    const std::int64_t rows = down ? places : 2, columns = down ? 2 : places, step = down ? 2 : 1;
+    values x = floats(1, {rows, columns}, -1, 1);
+    const auto at = [&](std::int64_t place) -> double& { return x.numbers[static_cast<std::size_t>(place * step)]; };
+    for (std::int64_t k = 0; k < places; ++k) at(k) = std::floor(at(k) * 4);
+    at(places / 2) = std::numeric_limits<double>::infinity();
+    at(places / 3) = at(1) = -std::numeric_limits<double>::infinity();
+    at(places * 2 / 3) = std::numeric_limits<double>::quiet_NaN();
+    check_ties(text, x);
+  };
+  check_places(extremum, false, 70);
+  check_places(extremum, false, 260);
+  check_places(extremum_down, true, 130);
+  check_places(least_after, false, 130);
+  check_places(least_after_down, true, 70);
+}
+
 std::string text_of(const std::string& program, std::int64_t rows, std::int64_t columns) {
   const auto words = words_of_text(program);
   const graph g = unpack(words.data());
@@ -85,9 +113,20 @@ TEST(running_states, rows_have_lanes) {
   EXPECT_EQ(rows.find("_carried"), std::string::npos) << "each row is a warp's";
   const std::string few = text_of(along_rows + "output h", 16, 1 << 20);
   EXPECT_NE(few.find("_carried"), std::string::npos) << few;
-  const std::string gradient = text_of(extremum + loss + "output grad(l, x)", 4096, 8192);
+  const std::string gradient = text_of(along_rows + loss + "output grad(l, x)", 4096, 8192);
   EXPECT_EQ(gradient.find("recur_lanes<"), gradient.rfind("recur_lanes<")) << "the prelude's alone";
   EXPECT_NE(gradient.find("scan_runs<turned<"), std::string::npos) << "backward, and in order";
+}
+// The extremum so far and how many tie with it are folded in one walk, and what the gradient sums in another.
+TEST(running_states, folds_share_a_walk) {
+  const std::string text = text_of(extremum + loss + "output h, grad(l, x)", 16384, 16384);
+  int walks = 0;
+  for (std::size_t at = text.find("__global__"); at != std::string::npos;) {
+    const std::size_t next = text.find("__global__", at + 1);
+    walks += text.substr(at, next - at).find("scan_runs<") != std::string::npos;
+    at = next;
+  }
+  EXPECT_EQ(walks, 2) << text;
 }
 
 }  // namespace

@@ -173,6 +173,34 @@ extremum_ties extremum_ties_of(graph& g, node_id n) {
   return {};
 }
 
+// Of the same number, or NaN where that may be one.
+static node_id same_number(graph& g, node_id a, node_id b, bool nan) {
+  const node_id equal = make(g, op::equal, a, b);
+  if (!nan || !is_floating(g.type(a))) return equal;
+  const node_id both = conjunction(g, make(g, op::not_equal, a, a), make(g, op::not_equal, b, b));
+  return make(g, op::logical_or, equal, both);
+}
+
+monoid extremum_with(graph& g, monoid extremum, element key, monoid fold, element value) {
+  const auto operand = [&](element type, int k) { return g.intern(op::operand, type, k, nullptr, 0); };
+  const node_id k = operand(key, 0), v = operand(value, 1), l = operand(key, 2), w = operand(value, 3);
+  const node_id top = make(g, row(extremum).combine, k, l), none = identity_of(g, fold, value);
+  const bool nan = fold != monoid::sum;
+  const node_id left = make(g, op::select, same_number(g, k, top, nan), v, none);
+  const node_id right = make(g, op::select, same_number(g, l, top, nan), w, none);
+  const name_id name = g.name("extremum_with", 13);
+  const own_monoid_row rows[2] = {
+      {name, key, identity_of(g, extremum, key), top, no_node, 0, 2, false},
+      {name, value, none, make(g, row(fold).combine, left, right), no_node, 1, 2, false},
+  };
+  for (int n = 0; n + 1 < g.monoids.size(); ++n)
+    if (g.monoids[n].combine == rows[0].combine && g.monoids[n].width == 2 && g.monoids[n].component == 0 &&
+        g.monoids[n + 1].combine == rows[1].combine)
+      return own_kind(n);
+  for (const own_monoid_row& each : rows) g.monoids.push(each);
+  return own_kind(g.monoids.size() - 2);
+}
+
 node_id as_compared(graph& g, node_id e) {
   const element type = g.type(e);
   if (!is_half(type) || !is_elementwise(g.kind(e)) || g.kind(e) == op::cast) return e;

@@ -26,6 +26,10 @@ extremum_ties extremum_ties_of(graph& g, node_id reduce);
 // How its one range slides along the keys, and what is beside them; over == no_node: it has several, or is no window.
 sliding window_of(graph& g, const extremum_ties& t, node_id beside);
 
+// combine((k, v), (l, w)) = (e, fold(v where k is e, w where l is e)), e the extremum of k and l. The first of its two
+// rows. Keys of places may be NaN, which then is the extremum.
+monoid extremum_with(graph& g, monoid extremum, element key, monoid fold, element value);
+
 // What is computed of halves is held as f32, but ties are those of what would be stored: the number as compared.
 node_id as_compared(graph& g, node_id e);
 

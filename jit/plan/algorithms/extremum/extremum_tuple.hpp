@@ -2,13 +2,10 @@
 // what ties, or of places the least or the greatest, so that of equals the first or the last is meant. Windows of them
 // run as those of any tuple: by two scans, see scans.hpp. Shown by tests/jit/extremum_with_sum.cpp.
 #pragma once
+#include <sheaf/jit/plan/algorithms/extremum/extremum_ties.hpp>
 #include <sheaf/jit/plan/rule.hpp>
 
 namespace sheaf::inline v0_1::plan {
-
-// combine((k, v), (l, w)) = (e, fold(v where k is e, w where l is e)), e the extremum of k and l. The first of its two
-// rows. Keys of places may be NaN, which then is the extremum.
-monoid extremum_with(graph& g, monoid extremum, element key, monoid fold, element value);
 
 // Sums over ties of a window along memory: one pass, in which values run with their keys; see window_form. What holds a
 // reduction is stored first.

@@ -165,16 +165,20 @@ class recurrence {
         key != (ties.own ? ties.mine : ties.key) || !only(ties.value, u))
       return no_node;
     start();
-    const node_id top_here = running(walked_key, "the extremum so far, which its ties are compared with");
-    const node_id same = make(g, op::equal, at(top_here, previous()), top_here);
-    node_id value = walked(ties.value);
-    if (!adjoint)
-      value = make(g, op::select, make(g, op::equal, keyed_at(walk), top_here), value, number_like(g, value, 0));
-    const node_id sum = found_sum(value, same, "it meets ties of a running extremum: they end where that changes");
+    const bool pairs = c.known.for_groups();
+    const char* const reason = "it meets ties of a running extremum: they end where that changes";
+    const node_id top = pairs && !adjoint
+                         ? keyed_at(walk)
+                         : running(walked_key, "the extremum so far, which its ties are compared with");
+    const node_id same = pairs ? no_node : make(g, op::equal, at(top, previous()), top);
+    const node_id asks = pairs || adjoint ? truth(g, true) : make(g, op::equal, keyed_at(walk), top);
+    node_id value = make(g, op::select, asks, walked(ties.value), number_like(g, ties.value, 0));
+    if (holds(g, value, op::reduce)) value = materialised(value, "materialised", "a recurrence walks over it");
+    const node_id sum = pairs ? folded(running_ties(g, walk, backward, ties, top, value), reason)
+                              : found_sum(value, same, reason);
     const node_id here = read(sum);
     if (!adjoint) return here;
-    const node_id top = proven(g, at(top_here, t));
-    return make(g, op::select, make(g, op::equal, ties.mine, top), here, number_like(g, here, 0));
+    return make(g, op::select, make(g, op::equal, ties.mine, proven(g, at(top, t))), here, number_like(g, here, 0));
   }
 
   // Is c the key, or 0 where that is infinite?
@@ -241,15 +245,17 @@ class recurrence {
     return make(g, op::select, condition_of_t, scaled, none);
   }
 
+  // On a GPU: a scan like others, rounded as it is stored.
+  node_id folded(node_id fold, const char* reason) {
+    const node_id whole = cast_to(g, g.type(n), fold);
+    return stays ? whole : materialised(whole, "recurrence", reason);
+  }
   // The stage that takes the steps, in f64 for floating sums.
   node_id found_sum(node_id value, node_id factor, const char* reason) {
     if (holds(g, value, op::reduce)) value = materialised(value, "materialised", "a recurrence walks over it");
     const element type = numerics::recurred(g.type(n));
     value = cast_to(g, type, value);
-    if (c.known.for_groups()) {  // a scan like others, rounded as it is stored
-      const node_id whole = cast_to(g, g.type(n), running_map(g, walk, backward, value, cast_to(g, type, factor)));
-      return stays ? whole : materialised(whole, "recurrence", reason);
-    }
+    if (c.known.for_groups()) return folded(running_map(g, walk, backward, value, cast_to(g, type, factor)), reason);
     const node_id body = g.type(factor) == element::boolean
                              ? make(g, op::select, factor, value, number_like(g, value, 0))
                              : make(g, op::add, value, cast_to(g, type, factor));
@@ -264,14 +270,8 @@ class recurrence {
     return result;
   }
   scan_form form(node_id value, node_id factor) const {
-    scan_form f;
-    f.value = value;
-    f.factor = factor;
-    f.may_vanish = may_vanish;
-    f.walk = walk;
-    f.backward = backward;
-    f.shift = backward ? 0 : 1;
-    return f;
+    return {.value = value, .walk = walk, .shift = backward ? 0 : 1, .backward = backward, .factor = factor,
+            .may_vanish = may_vanish};
   }
   bool is_long(node_id body) const {
     index_set others = g.free[body];

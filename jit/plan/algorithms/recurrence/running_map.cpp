@@ -2,6 +2,7 @@
 
 #include <sheaf/dsl/graph/monoids.hpp>
 #include <sheaf/dsl/passes/running_derivative.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -26,19 +27,36 @@ monoid integer_maps(graph& g, element type, bool backward) {
   return sibling(g, own_kind(first), 1);
 }
 
-}  // namespace
-
-node_id running_map(graph& g, node_id walk, bool backward, node_id value, node_id factor) {
+// Component k of the fold of pairs at the places up to walk, or backward from it on.
+node_id running(graph& g, node_id walk, bool backward, monoid pairs, int k, node_id first, node_id second) {
   const node_id low = g.arg(walk, 0), high = g.arg(walk, 1), next = make(g, op::add, walk, integer(g, 1));
   const node_id inner = backward ? fresh_index(g, walk, walk, high) : fresh_index(g, walk, low, next);
   replacement put(g, proofs::kept);
   put.add(walk, inner);
-  flat<node_id> map;
-  map.push(put(factor));
-  map.push(put(value));
+  flat<node_id> pair;
+  pair.push(put(first));
+  pair.push(put(second));
+  return intern_value(g, pairs, k, tuple(g, pair), truth(g, true), {inner});
+}
+
+}  // namespace
+
+node_id running_map(graph& g, node_id walk, bool backward, node_id value, node_id factor) {
   const element type = g.type(value);
   const monoid maps = type == element::f64 ? derivative::chain(g, backward) : integer_maps(g, type, backward);
-  return intern_reduce(g, maps, type, tuple(g, map), truth(g, true), {inner});
+  return running(g, walk, backward, sibling(g, maps, 0), 1, factor, value);
+}
+
+node_id running_ties(graph& g, node_id walk, bool backward, const extremum_ties& ties, node_id key, node_id value) {
+  key = as_compared(g, key);
+  value = cast_to(g, numerics::recurred(g.type(value)), value);
+  if (is_floating(g.type(key))) {
+    const node_id counts = make(g, op::equal, key, key);
+    value = make(g, op::select, counts, value, number_like(g, value, 0));
+    if (!ties.own) key = make(g, op::select, counts, key, identity_of(g, ties.extremum, g.type(key)));
+  }
+  const monoid pairs = extremum_with(g, ties.extremum, g.type(key), monoid::sum, g.type(value));
+  return running(g, walk, backward, pairs, 1, key, value);
 }
 
 }  // namespace sheaf::inline v0_1::plan
