@@ -56,9 +56,21 @@ class materialising {
     std::vector<stage> fresh(std::make_move_iterator(done_.begin() + static_cast<std::ptrdiff_t>(count)),
                              std::make_move_iterator(done_.end()));
     done_.resize(count);
-    for (stage& made : fresh)
+    for (stage& made : fresh) {
+      if (made.when == no_node && reads_where(s.when, made)) made.when = s.when;
       if (!is_done(made)) add(std::move(made));
+    }
     return true;
+  }
+  // Does it read what is stored only where `when` holds? Elsewhere that may be anything, ends of a range too.
+  bool reads_where(node_id when, const stage& made) const {
+    if (when == no_node) return false;
+    const auto is_stored_else = [&](node_id define) {
+      return std::ranges::any_of(done_, [&](const stage& t) { return t.define == define && t.when != when; });
+    };
+    return std::ranges::any_of(done_, [&](const stage& t) {
+      return t.when == when && reads(g_, made.body, t.define) && !is_stored_else(t.define);
+    });
   }
   bool is_done(const stage& s) const {
     return std::ranges::any_of(

@@ -227,7 +227,7 @@ class ordered_keys {
 
   // How many keys are before the terms, or up to their last one: halving by halving, in lanes along the values. No term
   // compares with a NaN. limit: of sorted keys that are equal to the value, those whose place is before it.
-  node_id place(const comparison& of, bool first, node_id when, node_id limit = no_node) {
+  node_id place(const comparison& of, bool first, node_id limit = no_node) {
     const op compares = of.strict ? op::less : op::less_equal;
     node_id found = integer(g_, 0);
     for (int bit = bits() - 1; bit >= 0; --bit) {
@@ -243,10 +243,14 @@ class ordered_keys {
       }
       found = make(g_, op::select, make(g_, op::logical_and, inside, before), step, found);
     }
+    return proven(g_, stored_there(found, {"place", layout_of(c_, of.value, s_), "searched for among the keys"}));
+  }
+  // Where the keys are in this order: elsewhere places may be anything, and so may ends of ranges.
+  node_id stored_there(node_id value, stored_as as) {
     const std::size_t count = c_.before.size();
-    const node_id made = stored(c_, found, {"place", layout_of(c_, of.value, s_), "searched for among the keys"});
-    if (c_.before.size() > count) c_.before.back().when = when;
-    return proven(g_, made);
+    const node_id made = stored(c_, value, std::move(as));
+    if (c_.before.size() > count) c_.before.back().when = when_;
+    return made;
   }
   int bits() const {
     const auto keys = c_.known.value(f_.count);
@@ -256,22 +260,23 @@ class ordered_keys {
     return bits;
   }
 
-  // The fold where `ascending` holds; of sorted keys over numbers in their order.
-  node_id folded(node_id ascending) {
+  // The fold where `when` holds; of sorted keys over numbers in their order.
+  node_id folded(node_id when) {
+    when_ = when;
     if (are_sorted() && !walks_all()) {
       const comparison& one = f_.all[0];
-      return of_range(place(one, false, ascending, g_.arg(f_.t, 0)), place(one, false, ascending, g_.arg(f_.t, 1)));
+      return of_range(place(one, false, g_.arg(f_.t, 0)), place(one, false, g_.arg(f_.t, 1)));
     }
     node_id low = are_sorted() ? integer(g_, 0) : g_.arg(f_.t, 0), high = are_sorted() ? count() : g_.arg(f_.t, 1);
     const node_id first = low, last = high;
     const auto end = [&](node_id place) { return are_sorted() ? place : make(g_, op::add, f_.low, place); };
     for (const comparison& one : f_.all) {
       if (one.above && (!one.own || one.strict)) {
-        const node_id found = end(place(one, false, ascending));
+        const node_id found = end(place(one, false));
         high = high == last && walks_all() ? found : make(g_, op::minimum, high, found);
       }
       if (one.below) {
-        const node_id found = end(place(one, true, ascending));
+        const node_id found = end(place(one, true));
         low = low == first && walks_all() ? found : make(g_, op::maximum, low, found);
       }
     }
@@ -315,8 +320,8 @@ class ordered_keys {
     const auto here = [&](node_id e) { return with(g_, e, of[0], walked_at(place)); };
     const node_id first = make(g_, op::equal, here(low), place);
     const node_id all = of_places(place, make(g_, op::select, first, here(high), place));
-    const node_id made = stored(c_, all, {"run", layout_of(c_, all, s_), "what each run of equal keys comes to"});
-    return with(g_, made, place, low);
+    const stored_as as{"run", layout_of(c_, all, s_), "what each run of equal keys comes to"};
+    return with(g_, stored_there(all, as), place, low);
   }
   // Of sorted keys the terms in their order, where each is one number: folds then read what lies side by side. Behind
   // the keys there are places that count nothing.
@@ -357,6 +362,7 @@ class ordered_keys {
   ordered_fold f_ = {};
   sorted_keys sorted_ = {};        // once they are sorted
   node_id place_of_all_ = no_node;  // the index of what is held
+  node_id when_ = no_node;          // where what is folded now is the fold
 };
 
 }  // namespace
