@@ -17,6 +17,7 @@
 #include <sheaf/jit/plan/index_digits.hpp>
 #include <sheaf/jit/plan/known_conditions.hpp>
 #include <sheaf/jit/plan/linearise.hpp>
+#include <sheaf/jit/plan/narrow_integers.hpp>
 #include <sheaf/jit/plan/placement.hpp>
 #include <sheaf/jit/plan/algorithms/polyphase/polyphase.hpp>
 #include <sheaf/jit/plan/algorithms/polyphase/result_phases.hpp>
@@ -143,6 +144,8 @@ constexpr rule table[] = {
     {"functions in windows", "once windows are folded their own way: of those that are left", nullptr,
      on_reduction<take_window_functions>, innermost, 5},
     {"repeated terms", "slow functions of few values in a scatter of many", on_stage<take_repeated>},
+    {"narrow integers", "before products are seen: of small integers sums stay in 32 bits", nullptr,
+     on_reduction<take_narrow_integers>, innermost, 7},
     {"collapsed results", "before products and tiles are seen: their lanes go along all of an image",
      on_stage<take_collapsed_results>},
     {"products", "before values of pairs are: those that are stored are computed in tiles of their own",

@@ -23,5 +23,7 @@ inline constexpr int bytes_in_flight = 512;   // bytes; limit: of a row's result
 inline constexpr double jammed_terms = 64;    // terms; bench_survey: of a result, for which its factor is stored
 inline constexpr double stays = 32 << 10;  // bytes; limit: of what rows share, that L1 holds as it lies
 inline constexpr double places_of_walks = 4;  // factor; estimate: of what a batch shares, to those of one walk
+// Numbers; limits: all integers up to these are of the type.
+inline constexpr double in_i32 = 0x7fffffff, in_f32 = 1 << 24, in_f64 = 9007199254740992.0;
 
 }  // namespace sheaf::inline v0_1::tuning::products

@@ -211,6 +211,12 @@ TEST(rules, of_whole_tensors) {
   expect_same("columns", by_column);
 }
 
+TEST(rules, of_integers) {
+  constexpr auto whole = define<"whole">(t, i) = cast<std::int64_t>(cast<std::int8_t>(99_c * m(t, i)));
+  constexpr auto dots = define<"dots">(t) = sum(i, whole(t, i) * whole(t, i));
+  expect_same("narrow integers", dots);
+}
+
 TEST(rules, of_rows) {
   constexpr auto soft = softmax(m, dim<1>);
   constexpr auto total = define<"total">() = sum(over(t, i), soft(t, i) * soft(t, i));
