@@ -40,7 +40,7 @@ struct key_sorting {
     return b.emit(op::mul, {room, b.emit(op::bit_and, {add(b, pass, from), one})});
   }
 
-  // Each key of [low, high), fewer than a register has lanes, to where those before it leave it in the other half.
+  // Each key of [low, high), no more than a register has lanes, to where those before it leave it in the other half.
   void sort_group(ir::block_builder& b, ir::value low, ir::value high) const {
     const ir::value zero = b.i64(0), count = sub(b, high, low);
     ir::block_builder v = b.loop(ir::loop_kind::vector, "key", zero, count, group);

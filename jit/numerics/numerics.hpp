@@ -99,6 +99,7 @@ inline constexpr std::int64_t any = std::int64_t{1} << 60;  // the largest of cl
 namespace split {
 inline constexpr double from = 65536;  // elements a result: below, one core is as fast
 inline constexpr std::int64_t block_elements = 16384;
+inline constexpr double long_result = 1 << 17;  // elements of a result: it is in blocks, however many results there are
 inline constexpr double run_elements = 8192;  // of a block, where results are no lanes: those of each lie in one place
 inline constexpr double gathered = 16;  // elements: what one costs that data names, which has a line of its own
 inline constexpr double row_elements = 1024;                        // a row as long is a block

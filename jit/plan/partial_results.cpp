@@ -94,6 +94,19 @@ bool serves_several(const graph& g, const facts& known, const stage& s, std::spa
   });
 }
 
+run_of_result run_of(const context& c, node_id n, const stage& s) {
+  const auto& [g, known, before] = c;
+  if (known.for_groups() || s.vector != no_node || known.trips(g.free[n]) == 1) return {};
+  const std::vector<node_id> order = loops_of(g, n, no_node);
+  const node_id along = order.back(), cut = order[std::max<std::size_t>(order.size(), 2) - 2];
+  const bool outer = cut != order.front() && known.trips(order.front()) >= blocks::fewest_blocks;
+  if (outer || !may_be_cut(c, n, cut)) return {};
+  std::int64_t places = 1;
+  while ((cut == along ? amount(1) : known.trips(along)) * static_cast<double>(places) < blocks::run_elements)
+    places *= 2;
+  return known.trips(cut) >= 2 * places ? run_of_result{cut, places} : run_of_result{};
+}
+
 partial_results::partial_results(const context& c, node_id n, const stage& s)
     : c_(c), g_(c.g), known_(c.known), n_(n), s_(s), bound_(bound_indices(c.g, n)) {}
 
@@ -110,8 +123,8 @@ bool partial_results::choose() {
     if (cut_ == no_node || all_of({{enough - 1, tasks}, {known_.trips(idx), 8 * tasks + 1}})) cut_ = idx;
   }
   if (cut_ == no_node) return false;
-  const std::int64_t run = places_of_run();
-  if (run > 0) cut_ = outermost_of_run();
+  const run_of_result r = run_of(c_, n_, s_);
+  if (r.cut != no_node) cut_ = r.cut;
   inner_ = elements_ * nested / known_.trips(cut_);
   const amount row_cost = elements_ * within / known_.trips(cut_) * max(1, min(results_, blocks::most_results));
   const double wanted = known_.tasks(blocks::enough_tasks);
@@ -123,9 +136,9 @@ bool partial_results::choose() {
   while ((block_ * row_cost < known_.elements(blocks::block_elements) && !few()) ||
          (known_.for_groups() && known_.trips(cut_) * max(1, results_ / blocks::many_results) > block_ * wanted))
     block_ *= 2;
-  block_ = std::max(block_, run);
+  block_ = std::max(block_, r.places);
   // Within outer loops a block is a part of each of their rows.
-  while (run == 0 && cut_ != bound_.front() && block_ < blocks::part_of_row &&
+  while (r.cut == no_node && cut_ != bound_.front() && block_ < blocks::part_of_row &&
          known_.trips(cut_) >= numerics::enough_tasks * 2 * block_)
     block_ *= 2;
   // Partial results of many cost as much to move as the data. Not those of few beside what a GPU's tasks fold.
@@ -139,21 +152,6 @@ bool partial_results::choose() {
     block_ *= 2, larger_ = true;
   return known_.trips(cut_) >= 2 * block_;
 }
-
-// Results that are no lanes are folded one by one, of a block each in one place of memory: of so many places of the
-// innermost index, or rows of them. 0: another index is cut, as these are too few. The first index, of a batch of
-// images, may have one place.
-std::int64_t partial_results::places_of_run() const {
-  if (known_.for_groups() || s_.vector != no_node || results_ == 1 || bound_ != loops_of(g_, n_, no_node)) return 0;
-  const node_id of_run = outermost_of_run();
-  if (of_run != cut_ && (known_.trips(cut_) >= blocks::fewest_blocks || !may_be_cut(c_, n_, of_run))) return 0;
-  const amount along = bound_.size() > 1 ? known_.trips(bound_.back()) : amount(1);
-  std::int64_t places = 1;
-  while (along * static_cast<double>(places) < blocks::run_elements) places *= 2;
-  return known_.trips(of_run) >= 2 * places ? places : 0;
-}
-
-node_id partial_results::outermost_of_run() const { return bound_[std::max<std::size_t>(bound_.size(), 2) - 2]; }
 
 // On a GPU, blocks of what lies in a row in memory, where blocks of another index would be tasks enough: each would
 // walk the rows by a few neighbours.

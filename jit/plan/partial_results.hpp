@@ -17,6 +17,15 @@ row_blocks blocks_of(graph& g, node_id n, node_id cut, node_id size);
 // product do? Once it is at hand, all of them fold it.
 bool serves_several(const graph& g, const facts& known, const stage& s, std::span<const node_id> loops);
 
+// Results that are no lanes are folded one by one, of a block each in one place of memory: of so many places of the
+// innermost index, or rows of them, is a block. No index: another one is cut, as these are too few. The first, of a
+// batch of images, may have one place.
+struct run_of_result {
+  node_id cut = no_node;
+  std::int64_t places = 0;
+};
+run_of_result run_of(const context& c, node_id n, const stage& s);
+
 class partial_results {
  protected:
   partial_results(const context& c, node_id n, const stage& s);
@@ -42,8 +51,6 @@ class partial_results {
   amount elements_ = 0, results_ = 0, inner_ = 0;
 
  private:
-  std::int64_t places_of_run() const;
-  node_id outermost_of_run() const;
   bool cuts_runs(node_id idx) const;
   amount parts_bytes() const;
   node_id sum_of_sums(const row_blocks& rows, element type, node_id body, node_id condition);

@@ -145,9 +145,11 @@ bool is_of_few_rows(const context& c, node_id n) {
 
 // Is each result's own so long that its blocks are, too? Then there may be fewer results than the class has usually.
 bool is_long_by_itself(const context& c, const stage& s, node_id n) {
+  namespace blocks = numerics::split;
   const auto& [g, known, before] = c;
-  return g.free[n] == set_of(g, s.loops) && s.vector == no_node && bound_indices(g, n).size() > 1 &&
-         known.trips(set_of(g, bound_indices(g, n))) >= numerics::split::from;
+  if (g.free[n] != set_of(g, s.loops) || s.vector != no_node || bound_indices(g, n).size() < 2) return false;
+  return known.trips(set_of(g, bound_indices(g, n))) >= blocks::long_result &&
+         known.trips(g.free[n]) <= blocks::most_results && run_of(c, n, s).cut != no_node;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@ inline constexpr double least_keys = 512;       // keys; estimate: fewer are ask
 inline constexpr double least_searches = 64;    // values; estimate: for fewer the keys are not asked for their order
 inline constexpr double least_pairs = 1 << 22;  // pairs of both; estimate: fewer take as long as another kernel
 inline constexpr int most_bits = 32;            // bits; limit: of a place, more keys are asked one by one
+inline constexpr int least_results_of_sort = 2048;  // results; measured: for fewer, keys are compared with each
 inline constexpr double operations_of_sort = 64;  // operations; estimate: of a key
 inline constexpr int group = 16;                // keys; limit: of a register, each of which counts those before it
 inline constexpr int block = 8192;              // keys; estimate: sorted by one task, in L2 with their places

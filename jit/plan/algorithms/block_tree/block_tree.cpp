@@ -86,7 +86,7 @@ slices_form slices_in(graph& g, const facts& known, const stage& s) {
 
 node_id many(const context& c, const stage& s, const all_slices& a) {
   const auto& [g, known, before] = c;
-  const auto& [low, high, rows, slice, enough] = a;
+  const auto& [low, high, rows, slice, rows_of_one] = a;
   const node_id length = make(g, op::maximum, make(g, op::sub, high, low), integer(g, 0));
   const auto bound = indices_of(g, slice);
   const node_id all = intern_reduce(g, monoid::sum, element::i64, length, truth(g, true), bound);
@@ -98,7 +98,7 @@ node_id many(const context& c, const stage& s, const all_slices& a) {
   if (known.call().force_for_tests) return make(g, op::less, rows, depth);
   node_id slices = integer(g, 1);
   for (const node_id idx : bound) slices = make(g, op::mul, slices, trips_of(g, idx));
-  const node_id each = integer(g, enough);
+  const node_id each = integer(g, rows_of_one);
   const node_id work = make(g, op::add, make(g, op::mul, rows, integer(g, 2)), make(g, op::mul, slices, each));
   return make(g, op::less, work, depth);
 }

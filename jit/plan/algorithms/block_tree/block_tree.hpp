@@ -27,7 +27,7 @@ node_id rows_walked(graph& g, node_id e, node_id t, bool guarded = false);
 struct all_slices {
   node_id low, high, rows;  // of a slice, and how many rows there are
   index_set slice;          // the indices that the bounds depend on
-  std::int64_t enough = tuning::block_tree::rows_of_a_slice;  // rows of one that cost what it costs from tables
+  std::int64_t rows_of_one = tuning::block_tree::rows_of_a_slice;  // that cost what a slice costs from tables
 };
 node_id many(const context& c, const stage& s, const all_slices& a);
 
