@@ -124,10 +124,11 @@ class work {
     if (kind == op::load) return place(n, lane);
     for (int k = 0; k < g_[n].count; ++k) walk(g_.arg(n, k), lane);
   }
-  // A narrow number that lanes need wide is extended as it is loaded: it takes the loads and registers of a wide one.
+  // A narrow integer that lanes need wide is extended as it is loaded: it takes the loads and registers of a wide one.
   bool widens_load(node_id cast) const {
     const node_id from = g_.arg(cast, 0);
-    return g_.kind(from) == op::load && !is_half(g_.type(from)) && row(g_.type(from)).bytes < row(g_.type(cast)).bytes;
+    return g_.kind(from) == op::load && !is_floating(g_.type(from)) &&
+           row(g_.type(from)).bytes < row(g_.type(cast)).bytes;
   }
   // A place is an address, in scalars, and what that is loaded from; of lanes that data names each has one.
   void place(node_id load, node_id lane) {
