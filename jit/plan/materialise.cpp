@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sheaf/jit/plan/algorithms/range_scatter/ragged.hpp>
+#include <sheaf/jit/plan/roots.hpp>
 #include <sheaf/jit/plan/rules.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -68,9 +69,14 @@ class materialising {
     const auto is_stored_else = [&](node_id define) {
       return std::ranges::any_of(done_, [&](const stage& t) { return t.define == define && t.when != when; });
     };
-    return std::ranges::any_of(done_, [&](const stage& t) {
-      return t.when == when && reads(g_, made.body, t.define) && !is_stored_else(t.define);
+    bool found = false;
+    for_each_root(made, [&](node_id n, root_kind what) {
+      if (what == root_kind::index || what == root_kind::made) return;
+      found = found || std::ranges::any_of(done_, [&](const stage& t) {
+        return t.when == when && reads(g_, n, t.define) && !is_stored_else(t.define);
+      });
     });
+    return found;
   }
   bool is_done(const stage& s) const {
     return std::ranges::any_of(
