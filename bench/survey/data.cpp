@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 #include "programs.hpp"
 
@@ -63,26 +65,53 @@ void put(void* into, std::size_t at, From v) {
   const T value = static_cast<T>(v);
   std::memcpy(static_cast<char*>(into) + at * sizeof(T), &value, sizeof(T));
 }
+template <class T>
+T get(const void* from, std::size_t at) {
+  T value;
+  std::memcpy(&value, static_cast<const char*>(from) + at * sizeof(T), sizeof(T));
+  return value;
+}
+// f of a value of the C++ type, which bf16 has none of.
+template <class F>
+auto as_stored(element type, F&& f) {
+  switch (type) {
+    case element::f64: return f(double{});
+    case element::f16: return f(_Float16{});
+    case element::i64: return f(std::int64_t{});
+    case element::i32: return f(std::int32_t{});
+    case element::i16: return f(std::int16_t{});
+    case element::i8: return f(std::int8_t{});
+    case element::u64: return f(std::uint64_t{});
+    case element::u32: return f(std::uint32_t{});
+    case element::u16: return f(std::uint16_t{});
+    case element::u8: return f(std::uint8_t{});
+    case element::boolean: return f(bool{});
+    default: return f(float{});
+  }
+}
 // Integers of one byte take all of their range, wider ones up to 100 of either sign.
 void put_real(element type, void* into, std::size_t at, double v) {
-  if (type == element::f64) return put<double>(into, at, v);
-  if (type == element::f32) return put<float>(into, at, v);
-  if (type == element::f16) return put<_Float16>(into, at, v);
-  if (type == element::i32) return put<std::int32_t>(into, at, 100 * v);
-  if (type == element::i64) return put<std::int64_t>(into, at, 100 * v);
-  if (type == element::i8) return put<std::int8_t>(into, at, 127 * v);
-  if (type == element::u8) return put<std::uint8_t>(into, at, 255 * std::abs(v));
-  if (type == element::i16) return put<std::int16_t>(into, at, 100 * v);
-  if (type == element::u16) return put<std::uint16_t>(into, at, 100 * std::abs(v));
-  if (type == element::u32) return put<std::uint32_t>(into, at, 100 * std::abs(v));
-  if (type == element::u64) return put<std::uint64_t>(into, at, 100 * std::abs(v));
-  const float f = static_cast<float>(v);
-  std::uint32_t u = 0;
-  std::memcpy(&u, &f, 4);
-  put<std::uint16_t>(into, at, u >> 16);
+  if (type == element::bf16) {
+    const float f = static_cast<float>(v);
+    return put<std::uint16_t>(into, at, get<std::uint32_t>(&f, 0) >> 16);
+  }
+  as_stored(type, [&](auto of) {
+    using stored = decltype(of);
+    if constexpr (!std::is_integral_v<stored>) return put<stored>(into, at, v);
+    constexpr double most = sizeof(stored) == 1 ? static_cast<double>(std::numeric_limits<stored>::max()) : 100;
+    put<stored>(into, at, most * (std::is_unsigned_v<stored> ? std::abs(v) : v));
+  });
 }
 
 }  // namespace
+
+double real_at(element type, const void* data, std::size_t i) {
+  if (type == element::bf16) {
+    const std::uint32_t bits = std::uint32_t{get<std::uint16_t>(data, i)} << 16;
+    return get<float>(&bits, 0);
+  }
+  return as_stored(type, [&](auto of) { return static_cast<double>(get<decltype(of)>(data, i)); });
+}
 
 void fill_input(const input_data& in, std::uint64_t seed, void* into) {
   std::uint64_t mixed = seed;  // of every letter: inputs of one kind differ

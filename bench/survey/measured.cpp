@@ -143,41 +143,6 @@ void experiment::make_outputs() {
   std::fprintf(report_, "plan\n%s\nend\n", jit::plan_text(jit::prepare(program_, own_.data())));
 }
 
-double real_at(element type, const void* data, std::size_t i) {
-  switch (type) {
-    case element::f64:
-      return static_cast<const double*>(data)[i];
-    case element::f32:
-      return static_cast<const float*>(data)[i];
-    case element::f16:
-      return static_cast<double>(static_cast<const _Float16*>(data)[i]);
-    case element::i64:
-      return static_cast<double>(static_cast<const std::int64_t*>(data)[i]);
-    case element::i32:
-      return static_cast<const std::int32_t*>(data)[i];
-    case element::boolean:
-      return static_cast<const bool*>(data)[i];
-    case element::i8:
-      return static_cast<const std::int8_t*>(data)[i];
-    case element::u8:
-      return static_cast<const std::uint8_t*>(data)[i];
-    case element::i16:
-      return static_cast<const std::int16_t*>(data)[i];
-    case element::u16:
-      return static_cast<const std::uint16_t*>(data)[i];
-    case element::u32:
-      return static_cast<const std::uint32_t*>(data)[i];
-    case element::u64:
-      return static_cast<double>(static_cast<const std::uint64_t*>(data)[i]);
-    case element::bf16:
-      break;
-  }
-  float f = 0;
-  const std::uint32_t u = std::uint32_t{static_cast<const std::uint16_t*>(data)[i]} << 16;
-  std::memcpy(&f, &u, 4);
-  return f;
-}
-
 // The worst difference, of the mean size of the loops' results.
 void experiment::compare() {
   double worst = 0;

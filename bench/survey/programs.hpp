@@ -42,5 +42,7 @@ std::vector<drawn_program> programs_of(const std::string& file);
 
 // Fills memory of the input's type.
 void fill_input(const input_data& input, std::uint64_t seed, void* into);
+// An element of this type, as f64.
+double real_at(element type, const void* data, std::size_t i);
 
 }  // namespace sheaf::bench

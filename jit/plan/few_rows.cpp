@@ -5,6 +5,7 @@
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/plan/tasks.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -13,16 +14,11 @@ namespace {
 
 // What is folded for each row, in a map along rows: tasks that take parts of a row would each fold it anew.
 node_id folded_for_rows(const context& c, const stage& s) {
-  using namespace tuning::tasks;
   const auto& [g, known, before] = c;
   if (known.for_groups() || s.vector == no_node || s.short_rows || s.loops.back() != s.vector || s.loops.size() < 2 ||
       s.rows.whole != no_node || !is_closed(g, s.vector))
     return no_node;
-  const index_set rows = [&] {
-    index_set set = set_of(g, s.loops);
-    set.erase(g.ordinal(s.vector));
-    return set;
-  }();
+  const index_set rows = set_of(g, s.loops).without(set_of(g, {s.vector}));
   const auto is_folded = [&](node_id n) {
     return !g.free[n].empty() && g.free[n].within(rows) && has_closed_ranges(g, n) && !is_term_by_term(g, n);
   };
@@ -32,12 +28,9 @@ node_id folded_for_rows(const context& c, const stage& s) {
   amount tasks = 1;
   for (const node_id idx : s.loops)
     if (idx != s.vector) tasks = max(tasks, known.trips(idx));
-  const amount along = known.trips(s.vector);
-  const bool few = known.call().force_for_tests || shapes::all_of({{known.enough_tasks() - 1, tasks},
-                                                                   {along, lanes * s.lanes},
-                                                                   {along, tasks + 1},
-                                                                   {known.trips(set_of(g, s.loops)), parted_from}});
-  return few ? *found : no_node;
+  std::vector<shapes::at_least> few = parts_of_lanes(known, s, tasks);
+  few.push_back({known.trips(set_of(g, s.loops)), tuning::tasks::parted_from});
+  return known.call().force_for_tests || shapes::all_of(few) ? *found : no_node;
 }
 
 }  // namespace

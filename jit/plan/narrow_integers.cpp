@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 #include <sheaf/jit/plan/products.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
@@ -25,7 +26,19 @@ class narrowing {
   explicit narrowing(graph& g) : g_(g) {}
 
   // How large it may be; infinity: it may not be computed in 32 bits.
-  double bound(node_id n) const {
+  double bound(node_id n) {
+    if (const auto known = bounds_.find(n); known != bounds_.end()) return known->second;
+    return bounds_[n] = bound_of(n);
+  }
+
+  // The same number, which has a bound, in i32.
+  node_id in_32_bits(node_id n) {
+    if (const auto done = made_.find(n); done != made_.end()) return done->second;
+    return made_[n] = narrowed(n);
+  }
+
+ private:
+  double bound_of(node_id n) {
     constexpr double unknown = INFINITY;
     if (!is_integer(g_.type(n)) && g_.type(n) != element::boolean) return unknown;
     const double own = largest(g_.type(n));
@@ -48,8 +61,7 @@ class narrowing {
     }
   }
 
-  // The same number, which has a bound, in i32.
-  node_id in_32_bits(node_id n) {
+  node_id narrowed(node_id n) {
     const op kind = g_.kind(n);
     if (g_.type(n) == element::i32) return n;
     if (kind == op::cast && !is_floating(g_.type(g_.arg(n, 0))) && bound(g_.arg(n, 0)) <= in_i32)
@@ -63,8 +75,9 @@ class narrowing {
     return make(g_, kind, list[0], list[1], list[2]);
   }
 
- private:
   graph& g_;
+  std::unordered_map<node_id, double> bounds_;
+  std::unordered_map<node_id, node_id> made_;
 };
 
 }  // namespace

@@ -182,13 +182,18 @@ node_id partial_results::parts_of(const row_blocks& rows, monoid fold, element t
   const node_id flat =
       narrow ? narrow_sum(body, condition, bound) : intern_reduce(g_, fold, type, body, condition, bound);
   const node_id folded = in_sums && !narrow ? sum_of_sums(rows, type, body, condition) : flat;
-  const std::string reason = "blocks of " + std::to_string(rows.size) + ": " + count_text(elements_) +
-                             " elements for each of " + count_text(results_) + " results";
-  const node_id parts = stored(c_, folded, {"partial", s_, reason, origin::partial});
+  const node_id parts = stored_part(rows, folded);
   stage& made = stage_behind(c_, parts);
-  made.rows = rows;
   if (folded != flat) made.sum_of_sums = folded, made.flat = flat;
   return parts;
+}
+
+node_id partial_results::stored_part(const row_blocks& rows, node_id folded) {
+  const std::string reason = "blocks of " + std::to_string(rows.size) + ": " + count_text(elements_) +
+                             " elements for each of " + count_text(results_) + " results";
+  const node_id part = stored(c_, folded, {"partial", s_, reason, origin::partial});
+  stage_behind(c_, part).rows = rows;
+  return part;
 }
 
 node_id partial_results::narrow_sum(node_id body, node_id condition, const std::vector<node_id>& bound) {

@@ -35,6 +35,8 @@ class partial_results {
   // A stage of partial results, as the load of one of them.
   node_id parts_of(const row_blocks& rows, monoid fold, element type, node_id body, node_id condition,
                    bool narrow = false);
+  // The same of what is folded of a block's rows already.
+  node_id stored_part(const row_blocks& rows, node_id folded);
   // Kept in f64, and summed in f32 while in lanes.
   node_id narrow_sum(node_id body, node_id condition, const std::vector<node_id>& bound);
   node_id total(node_id parts, element type, node_id over);

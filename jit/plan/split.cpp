@@ -165,10 +165,7 @@ class splitting : partial_results {
     const node_id value = g_.arg(n_, 0), always = truth(g_, true);
     const node_id of_block =
         intern_reduce(g_, own, g_.type(n_), with(g_, value, cut_, rows.part, proofs::kept), always, {rows.part});
-    const std::string reason = "blocks of " + std::to_string(rows.size) + ": " + count_text(elements_) +
-                               " elements for each of " + count_text(results_) + " results";
-    const node_id place = stored(c_, of_block, {"partial", s_, reason, origin::partial});
-    stage_behind(c_, place).rows = rows;
+    const node_id place = stored_part(rows, of_block);
     const node_id there = with(g_, value, cut_, place, proofs::kept);
     const node_id all = intern_reduce(g_, kind, g_.type(value), there, always, {rows.block});
     const node_id least = intern_reduce(g_, monoid::min, element::i64, place, same(there, all), {rows.block});

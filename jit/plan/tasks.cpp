@@ -61,8 +61,7 @@ bool may_share_lanes(const graph& g, const facts& known, const stage& s) {
     return g.kind(n) == op::reduce && !g.free[n].empty() && !g.free[n].has(g.ordinal(s.vector));
   });
   if (repeats) return false;
-  const amount tasks = known.trips(s.parallel), lanes = known.trips(s.vector);
-  return all_of({{known.enough_tasks() - 1, tasks}, {lanes, sizes::lanes * s.lanes}, {lanes, tasks + 1}});
+  return shapes::all_of(parts_of_lanes(known, s, known.trips(s.parallel)));
 }
 
 // What one iteration of the lanes takes, in elements: an expression of extents, times what is not made of them alone.
@@ -255,6 +254,11 @@ void share_pair_tiles(const facts& known, stage& s) {
 }
 
 }  // namespace
+
+std::vector<shapes::at_least> parts_of_lanes(const facts& known, const stage& s, const amount& tasks) {
+  const amount along = known.trips(s.vector);
+  return {{known.enough_tasks() - 1, tasks}, {along, sizes::lanes * s.lanes}, {along, tasks + 1}};
+}
 
 std::int64_t columns_of_thread(const graph& g, const stage& s) {
   using namespace tuning;

@@ -19,6 +19,9 @@ void share_blocks(stage& s, const row_blocks& rows);
 // The pass `task sizes`: of kernels whose tiles are chosen.
 void size_tasks(const graph& g, const facts& known, program_plan& plan);
 
+// Where a loop has too few tasks, and lanes are so many that tasks take parts of them.
+std::vector<shapes::at_least> parts_of_lanes(const facts& known, const stage& s, const amount& tasks);
+
 // Of a kernel.
 amount tasks_in(const facts& known, const kernel_plan& k);
 amount cost_of_task(const facts& known, const program_plan& plan, const kernel_plan& k);

@@ -178,7 +178,11 @@ int bits_of_places(const facts& known, node_id count) {
 }
 
 node_id folded(const context& c, const stage& s, const ordered_fold& f, const sorted_keys& keys, node_id when) {
-  return folding(c, s, f, keys, when)();
+  const std::size_t made = c.before.size();
+  const node_id found = folding(c, s, f, keys, when)();
+  // All of it reads the order, which is made there alone.
+  for (std::size_t k = made; k < c.before.size() && keys.places != no_node; ++k) c.before[k].when = when;
+  return found;
 }
 
 }  // namespace sheaf::inline v0_1::plan

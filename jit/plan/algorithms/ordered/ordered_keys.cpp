@@ -37,9 +37,7 @@ class ordered_keys {
     // Of which all searches know the places.
     const node_id sorts = conjunction(g_, few, enough), when = conjunction(g_, sorts, others);
     const sorted_keys keys = sorted(c_, {f_.all[0].key, f_.t, f_.low, f_.count}, when);
-    const std::size_t made = c_.before.size();
     const node_id found = folded(c_, s_, f_, keys, when);
-    for (std::size_t k = made; k < c_.before.size(); ++k) c_.before[k].when = when;
     if (is_true(g_, sorts)) {
       s_.when = others;
       replace_in(g_, s_, f_.reduce, found);
