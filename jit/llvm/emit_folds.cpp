@@ -92,6 +92,40 @@ void widen_rows(function_emitter& f, element type, std::vector<rows_of_lanes>& a
   }
 }
 
+// The lanes of each row, folded to one number: of extrema and of places, whose order tells nothing.
+std::vector<Value*> folded_apart(function_emitter& f, element type, monoid fold, std::vector<rows_of_lanes> all,
+                                 int lanes) {
+  std::vector<Value*> values(all.size());
+  for (int width = lanes; width > 1; width /= 2) {
+    std::vector<rows_of_lanes> next;
+    for (std::size_t k = 0; k < all.size(); k += 2)
+      next.push_back(folded(f, type, fold, all[k], all.size() > 1 ? &all[k + 1] : nullptr, width));
+    all = std::move(next);
+  }
+  for (const rows_of_lanes& r : all)
+    for (std::size_t at = 0; at < r.rows.size(); ++at)
+      values[r.rows[at]] = f.build.CreateExtractElement(r.whole[0], static_cast<std::uint64_t>(at));
+  return values;
+}
+
+// Where extrema stand: the extremum is folded alone, then the least place of the lanes that are equal to it. NaN is
+// beyond every number, and equal to NaN.
+void fold_positions(function_emitter& f, element type, monoid fold, std::vector<rows_of_lanes>& all, int lanes) {
+  auto& b = f.build;
+  std::vector<rows_of_lanes> extrema = all, places = all;
+  for (std::size_t n = 0; n < all.size(); ++n) extrema[n].whole.pop_back();
+  const std::vector<Value*> most =
+      folded_apart(f, type, fold == monoid::argmax ? monoid::max : monoid::min, std::move(extrema), lanes);
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    Value *const x = all[n].whole[0], *const at = all[n].whole[1], *const whole = splat(f, most[n], lanes);
+    Value* const same = is_floating(type) ? b.CreateOr(b.CreateFCmpOEQ(x, whole), b.CreateFCmpUNO(x, x))
+                                          : b.CreateICmpEQ(x, whole);
+    places[n].whole = {b.CreateSelect(same, at, highest_position(at->getType()))};
+  }
+  const std::vector<Value*> first = folded_apart(f, element::i64, monoid::min, std::move(places), lanes);
+  for (std::size_t n = 0; n < all.size(); ++n) all[n].whole = {most[n], first[n]};
+}
+
 // What the first lanes of accumulators of folds that are alike are worth, in their order.
 std::vector<Value*> folded_lanes(function_emitter& f, const std::vector<ir::value>& list, int lanes) {
   auto& b = f.build;
@@ -110,7 +144,9 @@ std::vector<Value*> folded_lanes(function_emitter& f, const std::vector<ir::valu
     }
   const bool widens = numerics::folds_in_f64(a.fold, a.type, i.type);
   element type = a.type;
-  for (int width = lanes; width > 1; width /= 2) {
+  const bool positions = lanes > 1 && has_position(a.fold);
+  if (positions) fold_positions(f, type, a.fold, all, lanes);
+  for (int width = positions ? 1 : lanes; width > 1; width /= 2) {
     if (widens && type == a.type && width / 2 < numerics::folded_in_f64) widen_rows(f, type = i.type, all);
     std::vector<rows_of_lanes> next;
     for (std::size_t k = 0; k < all.size(); k += 2)
@@ -121,7 +157,7 @@ std::vector<Value*> folded_lanes(function_emitter& f, const std::vector<ir::valu
   for (const rows_of_lanes& r : all)
     for (std::size_t at = 0; at < r.rows.size(); ++at) {
       state row = r.whole;
-      if (lanes != 0)
+      if (lanes != 0 && !positions)
         for (Value*& v : row) v = b.CreateExtractElement(v, static_cast<std::uint64_t>(at));
       if (widens && type == a.type) row[0] = b.CreateFPExt(row[0], held_type(b.getContext(), i.type));
       values[r.rows[at]] = worth(f, a, row, i.dimension);

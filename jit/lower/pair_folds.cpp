@@ -143,8 +143,11 @@ void pair_tiling::join_position(const result& r, ir::value x, ir::value to, scop
   const ir::value no_less = b.emit(op::less_equal, {least ? before : x, least ? x : before});
   ir::value beyond = b.emit(op::logical_not, {no_less});
   if (is_floating(r.type)) beyond = b.emit(op::logical_and, {beyond, b.emit(op::equal, {before, before})});
-  b.store(r.totals, {to}, x, ir::access::contiguous, beyond);
-  b.store(r.positions, {to}, k_.emit(f_.walk, at), ir::access::contiguous, beyond);
+  // Chosen and stored whole: masked stores are slow on processors without masks of their own.
+  const ir::value at_before = b.load(r.positions, element::i64, {to}, ir::access::contiguous);
+  const ir::value place = k_.emit(f_.walk, at);
+  b.store(r.totals, {to}, b.emit(op::select, {beyond, x, before}), ir::access::contiguous);
+  b.store(r.positions, {to}, b.emit(op::select, {beyond, place, at_before}), ir::access::contiguous);
 }
 
 void pair_tiling::fold_in_columns(const result& r, scope& at) {

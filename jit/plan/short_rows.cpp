@@ -139,17 +139,25 @@ node_id longest_of(const facts& known, const std::vector<node_id>& indices) {
   return longest;
 }
 
-// The largest expressions of rows alone that fold short ones.
-void find_values_of_rows(graph& g, const facts& known, node_id n, node_id rows, std::vector<node_id>& list) {
-  if (!uses(g, n, rows) || !holds(g, n, op::reduce)) return;
-  const bool alone = g.free[n] == set_of(g, {rows});
-  if (alone && short_rows(g, known, n, {rows}, rows)(true)) {
-    if (std::ranges::find(list, n) == list.end()) list.push_back(n);
-    return;
+// The largest expressions of rows alone that fold short ones; of a condition the folds, as others ask for them, too.
+struct values_of_rows {
+  graph& g;
+  const facts& known;
+  const node_id rows;
+  const bool folds;
+  std::vector<node_id> list;
+
+  void find(node_id n) {
+    if (!uses(g, n, rows) || !holds(g, n, op::reduce)) return;
+    const bool alone = g.free[n] == set_of(g, {rows}) && (!folds || g.kind(n) == op::reduce);
+    if (alone && short_rows(g, known, n, {rows}, rows)(true)) {
+      if (std::ranges::find(list, n) == list.end()) list.push_back(n);
+      return;
+    }
+    if (!is_elementwise(g.kind(n))) return;
+    for (int k = 0; k < g[n].count; ++k) find(g.arg(n, k));
   }
-  if (!is_elementwise(g.kind(n))) return;
-  for (int k = 0; k < g[n].count; ++k) find_values_of_rows(g, known, g.arg(n, k), rows, list);
-}
+};
 
 }  // namespace
 
@@ -178,20 +186,22 @@ node_id take_short_rows(const context& c, node_id n, const stage& s) {
   graph& g = c.g;
   if (!may_have_short_rows(known, s)) return no_node;
   const std::vector<node_id> bound = bound_indices(g, n);
-  if (keeps_several(g, n) || is_folded_in_order(g, n) || !is_true(g, g.arg(n, 1)) || !g.free[n].empty()) return no_node;
-  if (!holds(g, g.arg(n, 0), op::reduce)) return no_node;
+  const node_id when = g.arg(n, 1);
+  const bool all = is_true(g, when);
+  if (keeps_several(g, n) || is_folded_in_order(g, n) || !g.free[n].empty()) return no_node;
+  if (!holds(g, all ? g.arg(n, 0) : when, op::reduce)) return no_node;
   const node_id rows = longest_of(known, bound);
   std::vector<node_id> rest = bound;
   std::erase(rest, rows);
-  if (!uses(g, g.arg(n, 0), rows)) return no_node;
+  if (!uses(g, all ? g.arg(n, 0) : when, rows) || (!all && !rest.empty())) return no_node;
   const node_id value =
       rest.empty() ? g.arg(n, 0) : intern_reduce(g, monoid_of(g, n), g.type(n), g.arg(n, 0), truth(g, true), rest);
-  std::vector<node_id> list;
-  find_values_of_rows(g, known, value, rows, list);
-  if (list.empty()) return no_node;
+  values_of_rows values{g, known, rows, !all, {}};
+  values.find(all ? value : when);
+  if (values.list.empty()) return no_node;
   replacement put(g);
-  for (const node_id e : list) put.add(e, stored(c, e, {"materialised", s, "folds of short rows, which are lanes"}));
-  return intern_reduce(g, monoid_of(g, n), g.type(n), put(value), truth(g, true), {rows});
+  for (const node_id e : values.list) put.add(e, stored(c, e, {"materialised", s, "folds of short rows, which are lanes"}));
+  return intern_reduce(g, monoid_of(g, n), g.type(n), put(value), put(when), {rows});
 }
 
 }  // namespace sheaf::inline v0_1::plan
