@@ -1,5 +1,7 @@
 // Rows of a few elements, in lanes: softmax, norms, positions of extrema, and gradients. Values against the evaluator,
 // for rows that fill no four columns, lanes that are not all there, strides and types.
+#include <limits>
+
 #include "plan_harness.hpp"
 
 namespace sheaf::test::short_rows_tests {
@@ -60,6 +62,42 @@ TEST(short_rows, reductions) {
       ASSERT_EQ(test->run(), 0);
       EXPECT_TRUE(once == test->outputs.back().bytes);
     }
+  }
+}
+
+// What a condition asks of short rows is folded in lanes, too: how many rows have their greatest where it should be.
+TEST(short_rows, conditions_of_sums) {
+  constexpr auto y = tensor<"y", std::int64_t, 1>;
+  constexpr auto right = define<"right">() = count(t, y(t) == argmax(o, x(t, o)));
+  constexpr auto weight = define<"weight">() = sum(t.where(y(t) < 2_c && max(o, x(t, o)) > 0.5_c), w(t));
+  for (const std::int64_t width : {3, 10, 17}) {
+    trial one = trial_of(right), two = trial_of(weight);
+    for (trial* test : {&one, &two}) test->random("x", {301, width}).below("y", {301}, width);
+    two.random("w", {301});
+    for (trial* test : {&one, &two}) {
+      EXPECT_TRUE(is_short(*test)) << test->plan_text();
+      test->expect_right(1e-5);
+    }
+  }
+}
+
+// Places of extrema in lanes: of equal ones the first, of NaN the first, and -1 of none.
+TEST(short_rows, places_of_equal_extrema) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  constexpr auto most = define<"most">(t) = argmax(o, x(t, o));
+  constexpr auto least = define<"least">(t) = argmin(o, z(t, o));
+  for (const std::int64_t width : {5, 16, 64, 200}) {
+    std::vector<double> values;
+    for (std::int64_t k = 0; k < 300 * width; ++k) {
+      const std::int64_t row = k / width, at = k % width;
+      values.push_back(row % 5 == 0 ? 1 : row % 5 == 1 ? (at * 7 % 3) : row % 5 == 2 && at % 4 == 3 ? nan : -inf);
+      if (row % 5 == 4) values.back() = at % 2 == 0 ? -0.0 : 0.0;
+    }
+    trial one = trial_of(most), two = trial_of(least);
+    one.with("x", {300, width}, values);
+    two.with("z", {300, width}, values);
+    one.expect_right(0);
+    two.expect_right(0);
   }
 }
 
