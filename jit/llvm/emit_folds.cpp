@@ -92,16 +92,20 @@ void widen_rows(function_emitter& f, element type, std::vector<rows_of_lanes>& a
   }
 }
 
-// The lanes of each row, folded to one number: of extrema and of places, whose order tells nothing.
+// The halves of all rows combined, two rows at once.
+std::vector<rows_of_lanes> halved(function_emitter& f, element type, monoid fold, const std::vector<rows_of_lanes>& all,
+                                  int width) {
+  std::vector<rows_of_lanes> next;
+  for (std::size_t k = 0; k < all.size(); k += 2)
+    next.push_back(folded(f, type, fold, all[k], all.size() > 1 ? &all[k + 1] : nullptr, width));
+  return next;
+}
+
+// Rows of several lanes, each folded to one number: of extrema and of places, whose order tells nothing.
 std::vector<Value*> folded_apart(function_emitter& f, element type, monoid fold, std::vector<rows_of_lanes> all,
                                  int lanes) {
   std::vector<Value*> values(all.size());
-  for (int width = lanes; width > 1; width /= 2) {
-    std::vector<rows_of_lanes> next;
-    for (std::size_t k = 0; k < all.size(); k += 2)
-      next.push_back(folded(f, type, fold, all[k], all.size() > 1 ? &all[k + 1] : nullptr, width));
-    all = std::move(next);
-  }
+  for (int width = lanes; width > 1; width /= 2) all = halved(f, type, fold, all, width);
   for (const rows_of_lanes& r : all)
     for (std::size_t at = 0; at < r.rows.size(); ++at)
       values[r.rows[at]] = f.build.CreateExtractElement(r.whole[0], static_cast<std::uint64_t>(at));
@@ -148,10 +152,7 @@ std::vector<Value*> folded_lanes(function_emitter& f, const std::vector<ir::valu
   if (positions) fold_positions(f, type, a.fold, all, lanes);
   for (int width = positions ? 1 : lanes; width > 1; width /= 2) {
     if (widens && type == a.type && width / 2 < numerics::folded_in_f64) widen_rows(f, type = i.type, all);
-    std::vector<rows_of_lanes> next;
-    for (std::size_t k = 0; k < all.size(); k += 2)
-      next.push_back(folded(f, type, a.fold, all[k], all.size() > 1 ? &all[k + 1] : nullptr, width));
-    all = std::move(next);
+    all = halved(f, type, a.fold, all, width);
   }
   std::vector<Value*> values(list.size());
   for (const rows_of_lanes& r : all)

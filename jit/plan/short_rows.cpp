@@ -188,19 +188,21 @@ node_id take_short_rows(const context& c, node_id n, const stage& s) {
   const std::vector<node_id> bound = bound_indices(g, n);
   const node_id when = g.arg(n, 1);
   const bool all = is_true(g, when);
+  const node_id folding = all ? g.arg(n, 0) : when;  // what may fold short rows
   if (keeps_several(g, n) || is_folded_in_order(g, n) || !g.free[n].empty()) return no_node;
-  if (!holds(g, all ? g.arg(n, 0) : when, op::reduce)) return no_node;
+  if (!holds(g, folding, op::reduce)) return no_node;
   const node_id rows = longest_of(known, bound);
   std::vector<node_id> rest = bound;
   std::erase(rest, rows);
-  if (!uses(g, all ? g.arg(n, 0) : when, rows) || (!all && !rest.empty())) return no_node;
+  if (!uses(g, folding, rows) || (!all && !rest.empty())) return no_node;
   const node_id value =
       rest.empty() ? g.arg(n, 0) : intern_reduce(g, monoid_of(g, n), g.type(n), g.arg(n, 0), truth(g, true), rest);
   values_of_rows values{g, known, rows, !all, {}};
   values.find(all ? value : when);
   if (values.list.empty()) return no_node;
   replacement put(g);
-  for (const node_id e : values.list) put.add(e, stored(c, e, {"materialised", s, "folds of short rows, which are lanes"}));
+  for (const node_id e : values.list)
+    put.add(e, stored(c, e, {"materialised", s, "folds of short rows, which are lanes"}));
   return intern_reduce(g, monoid_of(g, n), g.type(n), put(value), put(when), {rows});
 }
 

@@ -81,7 +81,7 @@ TEST(short_rows, conditions_of_sums) {
   }
 }
 
-// Places of extrema in lanes: of equal ones the first, of NaN the first, and -1 of none.
+// Places of extrema in lanes: of equal ones the first, and of NaN the first.
 TEST(short_rows, places_of_equal_extrema) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
   constexpr auto most = define<"most">(t) = argmax(o, x(t, o));
