@@ -238,11 +238,15 @@ class sharing {
   bool has_lanes_of_results(const stage& s, const cluster& c) const {
     return s.how == way::map && s.vector != no_node && s.loops == std::vector<node_id>{c.rows.block, s.vector};
   }
+  // Conditions choose which of several stages stores what a reader finds.
+  bool is_one_of_several(const stage& s) const {
+    return std::ranges::count(plan_.stages, s.define, &stage::define) > 1;
+  }
   // A result of a row that was stored for the partial results, which now find it in the same row.
   void inline_row_result(int i, const cluster& c) {
     const stage& materialised = at(i);
     if (materialised.where != place::workspace || (materialised.made == origin::for_lanes && !reads_in_rows(i, c)) ||
-        materialised.loops != std::vector<node_id>{c.rows.block, c.rows.part})
+        materialised.loops != std::vector<node_id>{c.rows.block, c.rows.part} || is_one_of_several(materialised))
       return;
     const node_id use = result_of(g_, materialised);
     std::vector<stage> rewritten = plan_.stages;
