@@ -156,18 +156,21 @@ plan::call_facts trial::seen() {
   return call;
 }
 
+void trial::make_plan() {
+  p.emplace(plan_program(g, seen(), "trial"));
+  if (counts_work) count_work(p->code);
+}
+
 void trial::make() {
-  const plan::call_facts call = seen();
+  make_plan();
   rest.clear();
   outputs.clear();
-  p.emplace(plan_program(g, call, "trial"));
-  if (counts_work) count_work(p->code);
   sheaf_llvm_options how = default_options();
   how.cpu = cpu;
   how.level = level;
   how.strict = 1;
   code.emplace(p->code, how);
-  const plan::facts known(p->g, call);
+  const plan::facts known(p->g, seen());
   for (memory& m : inputs) code->argument(m.bytes.data(), m.extents, m.strides);
   for (int k = 0; k < p->g.outputs.size(); ++k) {
     std::vector<std::int64_t> extents;

@@ -58,6 +58,7 @@ class trial {
   trial& below(const char* name, std::vector<std::int64_t> extents, std::int64_t bound);
 
   plan::call_facts seen();
+  void make_plan();
   void make();
   std::int32_t run();
 

@@ -1,7 +1,7 @@
-// The programs of tests/coverage, and those of algorithms.cpp, without each rule of the planner that applied to them;
-// no rule is left out.
+// The programs of tests/coverage, and those of algorithms.cpp, without each rule of the planner that applied to them:
+// a rule is deleted from the first 16 programs that it applies to, or from all; no rule is left out.
 //
-//   test_rules [--gtest_filter=...]
+//   [SHEAF_RULES=all] test_rules [--gtest_filter=...]
 #include <gtest/gtest.h>
 
 #include <cstdio>
