@@ -140,7 +140,7 @@ std::vector<Value*> folded_lanes(function_emitter& f, const std::vector<ir::valu
   for (std::size_t n = 0; n < list.size(); ++n) all.push_back({contents_of(f, cell_of(list[n])), {n}});
   if (lanes != cell_of(list.front()).lanes)
     for (rows_of_lanes& r : all) {
-      for (Value*& v : r.whole) v = first_of(f, v, lanes);
+      for (Value*& v : r.whole) v = part_of(f, v, lanes, 0);
       Value*& sum = r.whole[0];
       // Meeting one of the others makes a -0 that underflowed a 0.
       if (a.fold == monoid::sum && is_floating(a.type))

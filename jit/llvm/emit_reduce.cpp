@@ -38,18 +38,22 @@ int combining_lanes(const function_emitter& f, const ir::block& body, ir::value 
   return 0;
 }
 
-// `whole` with `first` for its first lanes.
-Value* with_first(function_emitter& f, Value* whole, Value* first, int lanes, int of) {
+// `whole` of `of` lanes with `part` for those from f.first_lane on.
+Value* with_part(function_emitter& f, Value* whole, Value* part, int lanes, int of) {
   std::vector<int> widened, from;
-  for (int k = 0; k < of; ++k) widened.push_back(k < lanes ? k : -1), from.push_back(k < lanes ? k : of + k);
-  return f.build.CreateShuffleVector(f.build.CreateShuffleVector(first, widened), whole, from);
+  for (int k = 0; k < of; ++k) {
+    const int at = k - f.first_lane;
+    const bool inside = at >= 0 && at < lanes;
+    widened.push_back(inside ? at : -1), from.push_back(inside ? k : of + k);
+  }
+  return f.build.CreateShuffleVector(f.build.CreateShuffleVector(part, widened), whole, from);
 }
 
 }  // namespace
 
-Value* first_of(function_emitter& f, Value* whole, int lanes) {
+Value* part_of(function_emitter& f, Value* whole, int lanes, int first) {
   std::vector<int> from;
-  for (int k = 0; k < lanes; ++k) from.push_back(k);
+  for (int k = 0; k < lanes; ++k) from.push_back(first + k);
   return f.build.CreateShuffleVector(whole, from);
 }
 
@@ -92,12 +96,12 @@ void emit_combine(function_emitter& f, const ir::statement& s) {
   const ir::instruction& i = f.instruction(s.target_value);
   const cell& c = f.cells[static_cast<std::size_t>(s.target_value)];
   const state whole = contents_of(f, c);
-  // A loop's rest may meet the first lanes of an older accumulator alone.
+  // A loop's rest may meet some lanes of an older accumulator alone.
   const bool is_part = c.lanes && f.lanes && f.lanes < c.lanes;
   const int lanes = is_part ? f.lanes : c.lanes;
   state old = whole;
   if (is_part)
-    for (Value*& v : old) v = first_of(f, v, lanes);
+    for (Value*& v : old) v = part_of(f, v, lanes, f.first_lane);
   state next;
   if (s.fma && f.m.target.fma && !f.m.target.exact_sum) {
     next = {fused(f, s, old[0], lanes)};
@@ -112,7 +116,7 @@ void emit_combine(function_emitter& f, const ir::statement& s) {
   Value* const live = live_lanes(f, s, c, lanes);
   for (std::size_t k = 0; k < next.size(); ++k) {
     Value* const made = live ? b.CreateSelect(live, next[k], old[k]) : next[k];
-    b.CreateStore(is_part ? with_first(f, whole[k], made, lanes, c.lanes) : made, c.parts[k]);
+    b.CreateStore(is_part ? with_part(f, whole[k], made, lanes, c.lanes) : made, c.parts[k]);
   }
 }
 

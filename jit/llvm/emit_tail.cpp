@@ -197,14 +197,47 @@ std::vector<Value*> emit_either(function_emitter& f, Value* condition, values_ma
   return values;
 }
 
+namespace {
+
+// Where masks are no registers each takes as long as what it guards: of a rest that is folded, groups of `lanes` go
+// without, each into lanes of the accumulators of its own, and only the last has one.
+void emit_groups_of_rest(function_emitter& f, const ir::statement& s, Value* start, Value* rest, int lanes) {
+  auto& b = f.build;
+  const auto number = [&](int n) { return b.getInt64(static_cast<std::uint64_t>(n)); };
+  auto* done = BasicBlock::Create(b.getContext(), "rest.done", f.function);
+  for (; f.first_lane + lanes < f.whole_lanes; f.first_lane += lanes) {
+    auto* whole = BasicBlock::Create(b.getContext(), "rest.whole", f.function);
+    auto* last = BasicBlock::Create(b.getContext(), "rest.last", f.function);
+    Value* const counter = b.CreateAdd(start, number(f.first_lane));
+    b.CreateCondBr(b.CreateICmpSGE(rest, number(f.first_lane + lanes)), whole, last);
+    b.SetInsertPoint(last);
+    emit_tail(f, s, counter, b.CreateSub(rest, number(f.first_lane)), lanes);
+    b.CreateBr(done);
+    b.SetInsertPoint(whole);
+    f.lanes = lanes;
+    set_counter(f, s, counter);
+    f.lanes = f.whole_lanes;
+  }
+  emit_tail(f, s, b.CreateAdd(start, number(f.first_lane)), b.CreateSub(rest, number(f.first_lane)), lanes);
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+  f.first_lane = 0;
+}
+
+}  // namespace
+
 void emit_rest(function_emitter& f, const ir::statement& s, Value* start, Value* high, Value* rest, Value* count) {
   const body_of_lanes body(f, s);
+  const bool has_masks = f.m.target.vectors.mask_registers;
+  const int registers = f.m.target.vectors.register_bytes / body.widest;
   // The lanes of a register; of what is gathered each lane costs by itself.
-  const int one = body.folds_lanes ? f.whole_lanes / 4
-                                   : f.m.target.vectors.register_bytes / body.widest / (body.gathers ? 2 : 1);
+  const int one = !body.folds_lanes ? registers / (body.gathers ? 2 : 1)
+                  : has_masks       ? f.whole_lanes / 4
+                                    : std::max(f.whole_lanes / 4, registers);
   if (!body.may_be_narrower || one < 2 || 2 * one > f.whole_lanes || body.period > one)
     return emit_tail(f, s, start, rest);
   if (body.folds_lanes) f.narrow_rows[static_cast<std::size_t>(s.loop)] = {count, one};
+  if (body.folds_lanes && !has_masks) return emit_groups_of_rest(f, s, start, rest, one);
   const auto few = [&] { return emit_tail(f, s, start, rest, one), std::vector<Value*>(); };
   const auto many = [&] {
     if (body.folds_lanes || body.streams)

@@ -107,6 +107,7 @@ struct function_emitter {
   int vector_loop = -1;   // the vector loop around the current place, its lanes, and the live lanes in its tail
   int lanes = 0;
   int whole_lanes = 0;  // the lanes of its whole groups: as many as the loop has, or as the registers hold
+  int first_lane = 0;   // of the accumulators' lanes, where a rest meets fewer of them
   bool size_optimised = false;        // it has no body without a mask
   llvm::Value* tail_mask = nullptr;   // <lanes x i1>; null in the main loop
   llvm::Value* tail_count = nullptr;  // i64, 1 to lanes
@@ -245,7 +246,7 @@ void emit_combine(function_emitter& f, const ir::statement& s);
 llvm::Value* emit_read(function_emitter& f, const ir::instruction& i);
 state contents_of(function_emitter& f, const cell& c);
 // The first lanes of a vector.
-llvm::Value* first_of(function_emitter& f, llvm::Value* whole, int lanes);
+llvm::Value* part_of(function_emitter& f, llvm::Value* whole, int lanes, int first);
 // What a whole state is worth: the value asked for, the k-th of a tuple's.
 llvm::Value* worth(function_emitter& f, const ir::instruction& accumulator, const state& whole, std::int32_t k);
 

@@ -157,7 +157,7 @@ bool is_long_by_itself(const context& c, const stage& s, node_id n) {
 bool take_split(const context& of_call, stage& s) {
   const context c{of_call.g, of_call.known.bits(), of_call.before};
   const auto& [g, known, before] = c;
-  if (s.how != way::map) return false;
+  if (s.how != way::map || s.short_rows) return false;
   const auto all = reductions_in(g, s.body);
   for (const node_id n : all) {
     if (is_term_by_term(g, n)) continue;

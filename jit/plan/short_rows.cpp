@@ -49,6 +49,7 @@ class short_rows {
   }
   bool is_met(node_id load) {
     if (!uses(g_, load, rows_)) return true;
+    of_rows_ |= g_.free[load];
     if (!unit_strides{known_}(g_.arg(load, 0)) || !is_inside(g_, load)) return false;
     const int last = g_[load].count - 1;
     for (int d = 1; d < last; ++d)
@@ -78,15 +79,25 @@ class short_rows {
     const bool unrolls = joined_ && !positions_ && !unrolled_ && !along_.meets(set_of(g_, indices_));
     if (unrolls && !is_of_results(indices_.back())) return false;
     bool all = std::ranges::all_of(reductions_in(g_, value_), [&](node_id n) {
-      return along_.has(g_.ordinal(g_.arg(n, 2))) && is_closed(g_, g_.arg(n, 2));
+      const node_id idx = g_.arg(n, 2);
+      return is_again(idx) || (along_.has(g_.ordinal(idx)) && is_closed(g_, idx));
     });
-    // Loops around read other rows, not the same ones once more, but for the few results of each row.
+    // Loops around read other rows, not the same ones once more, but for the few results of each row, and where rows
+    // are folded again anyway.
+    const bool again = folds_again();
     for (const node_id idx : indices_) {
       if (idx == rows_) continue;
       const bool inner = along_.has(g_.ordinal(idx)) || is_of_results(idx);
-      all = all && (inner ? is_closed(g_, idx) : !apart_.has(g_.ordinal(idx)));
+      all = all && (inner ? is_closed(g_, idx) : again || !apart_.has(g_.ordinal(idx)));
     }
     return all;
+  }
+  bool folds_again() const {
+    return std::ranges::any_of(reductions_in(g_, value_), [&](node_id n) { return is_again(g_.arg(n, 2)); });
+  }
+  // A row is folded again for each of its places, with what does not depend on rows: the nearest of a few centres.
+  bool is_again(node_id idx) const {
+    return folds_ > 1 && !of_rows_.has(g_.ordinal(idx)) && !uses(g_, idx, rows_);
   }
   // The results of a row, as those of a product have them: they lie beside each other.
   bool is_of_results(node_id idx) const {
@@ -102,9 +113,10 @@ class short_rows {
       // Of a class, rows are as short as the usual one of it, but for those of the next: scratch rows must hold them.
       sizes.push_back({trips.is_of_class() ? longest : longest_, trips});
     };
-    for_each_node(g_, value_, [&](node_id n) {
-      if (g_.kind(n) == op::reduce) is_short(g_.arg(n, 2));
-    });
+    const std::vector<node_id> folds = reductions_in(g_, value_);
+    if (folds_again()) longest_ = longest_of_functions;
+    for (const node_id n : folds)
+      if (!is_again(g_.arg(n, 2))) is_short(g_.arg(n, 2));
     for (const node_id idx : indices_) {
       if (idx == rows_) continue;
       const bool of_results = is_of_results(idx);
@@ -119,7 +131,7 @@ class short_rows {
   const node_id value_;
   const std::vector<node_id> indices_;
   const node_id rows_;
-  index_set along_, apart_;  // apart: indices that some rows do not depend on
+  index_set along_, apart_, of_rows_;  // apart: indices that some rows do not depend on; of_rows: of any row's loads
   int folds_ = 0;
   bool joined_ = false, positions_ = false, functions_ = false, unrolled_ = false;
   double longest_ = longest;

@@ -117,6 +117,66 @@ TEST(short_rows, norms_and_gradients) {
   }
 }
 
+// Rows that are folded again for each of a few others: centres, classes, weights.
+TEST(short_rows, folded_again_for_a_few_others) {
+  constexpr auto v = tensor<"v", float, 2>;
+  constexpr auto score = sum(f, x(t, f) * v(o, f));
+  constexpr auto apart = sum(f, (x(t, f) - v(o, f)) * (x(t, f) - v(o, f)));
+  constexpr auto nearest = define<"nearest">(t) = argmin(o, apart);
+  constexpr auto most = define<"most">(t) = max(o, score);
+  constexpr auto whole = define<"whole">(t) = logsumexp(o, score);
+  constexpr auto chosen = define<"chosen">(t) = sum(o.where(w(o) > 0_c), w(o) * relu(score));
+  for (const std::int64_t width : {10, 20, 31})
+    for (const std::int64_t others : {1, 10, 40}) {
+      SCOPED_TRACE(testing::Message() << others << " others of " << width);
+      trial first = trial_of(nearest), second = trial_of(most), third = trial_of(whole), fourth = trial_of(chosen);
+      fourth.random("w", {others});
+      for (trial* test : {&first, &second, &third, &fourth}) {
+        test->random("x", {301, width}).random("v", {others, width});
+        EXPECT_TRUE(is_short(*test)) << test->plan_text();
+        test->expect_right(1e-5);
+      }
+      EXPECT_NO_FATAL_FAILURE(first.expect_same_elsewhere());
+      EXPECT_NO_FATAL_FAILURE(third.expect_same_elsewhere());
+    }
+}
+
+// Of rows that are one dimension with their columns, whose few terms are written out, too.
+TEST(short_rows, positions_of_sums_that_are_written_out) {
+  constexpr auto v = tensor<"v", float, 2>;
+  constexpr auto nearest = define<"nearest">(t) = argmin(o, sum(f, (x(t, f) - v(o, f)) * (x(t, f) - v(o, f))));
+  for (const std::int64_t width : {2, 3, 8})
+    for (const std::int64_t others : {1, 5, 40}) {
+      trial test = trial_of(nearest);
+      test.random("x", {301, width}).random("v", {others, width});
+      EXPECT_NE(test.plan_text().find("in 16 lanes"), std::string::npos) << test.plan_text();
+      test.expect_right(0);
+    }
+}
+
+// Rows that are no short ones: what is left over of whole registers meets lanes of the accumulators by groups.
+TEST(short_rows, ends_of_longer_rows) {
+  constexpr auto v = tensor<"v", float, 2>;
+  constexpr auto y = tensor<"y", float, 1>;
+  constexpr auto sums = define<"sums">(t) = sum(f.where(x(t, f) < 0.5_c), x(t, f) * y(f));
+  constexpr auto wide = define<"wide">(t) = prod(f, z(t, f) + 1.5_c);
+  constexpr auto place = define<"place">(t) = argmax(f, x(t, f) * y(f));
+  constexpr auto greatest = define<"greatest">(t) = max(o, sum(f, x(t, f) * v(o, f)));
+  constexpr auto any_of = define<"any_of">(t) = any(f, x(t, f) > 0.99_c);
+  for (const std::int64_t width : {33, 39, 40, 48, 63, 65, 71, 100, 127}) {
+    SCOPED_TRACE(testing::Message() << "rows of " << width);
+    trial first = trial_of(sums, place), second = trial_of(wide), third = trial_of(greatest), fourth = trial_of(any_of);
+    first.random("y", {width});
+    third.random("v", {3, width});
+    second.random("z", {21, width});
+    for (trial* test : {&first, &third, &fourth}) test->random("x", {21, width});
+    for (trial* test : {&first, &second, &third, &fourth}) {
+      test->expect_right(1e-5);
+      EXPECT_NO_FATAL_FAILURE(test->expect_same_elsewhere());
+    }
+  }
+}
+
 // Batches are loops around; longer rows have lanes of their own; a matrix product keeps its tile.
 TEST(short_rows, what_else_there_is) {
   constexpr auto y = tensor<"y", float, 3>;

@@ -217,7 +217,7 @@ class pairing {
   bool is_worth_it(node_id n) const {
     const bool unrolls = std::ranges::none_of(inside(g_, n), [&](node_id r) { return is_term_by_term(g_, r); });
     // Short sums are unrolled, with rows in lanes.
-    if (unrolls && s_.vector == f_.rows && f_.lane == no_node && f_.few == no_node) return false;
+    if (unrolls && s_.vector == f_.rows && !s_.short_rows && f_.lane == no_node && f_.few == no_node) return false;
     index_set all = g_.free[n];
     all.insert(g_.ordinal(f_.walk));
     return are_many(known_, f_.rows, f_.walk, all);

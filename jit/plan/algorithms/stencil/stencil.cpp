@@ -176,8 +176,7 @@ bool take_stencil(const context& c, stage& s) {
   }
   if (count == 0 || count > 2 * most_terms) return false;
   const auto has_no_lanes = [&](node_id n) {
-    return (g.kind(n) == op::index && n != lane && uses(g, n, lane)) ||
-           (g.kind(n) == op::reduce && row(monoid_of(g, n)).position);
+    return g.kind(n) == op::index && n != lane && uses(g, n, lane);
   };
   if (any_node(g, body, has_no_lanes)) return false;
   s.body = body;
