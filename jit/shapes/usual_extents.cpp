@@ -5,6 +5,7 @@
 
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/shapes/closed_numbers.hpp>
+#include <sheaf/jit/shapes/rows_of_values.hpp>
 
 namespace sheaf::inline v0_1::shapes {
 
@@ -87,6 +88,7 @@ usual_extents::usual_extents(const graph& g, covering by)
       roles_(static_cast<std::size_t>(g.static_extents.size()), role::unread),
       stated_(roles_.size()),
       windows_(roles_.size()),
+      of_values_(roles_.size()),
       beside_(roles_.size(), 1) {
   const joined_extents same(g, ties::related);
   const auto size_at = [&](std::size_t place) { return static_cast<std::size_t>(same.of(static_cast<int>(place))); };
@@ -116,6 +118,9 @@ usual_extents::usual_extents(const graph& g, covering by)
                 : ranks[size] == along ? role::also_along
                                        : role::rows;
   }
+  const int values_of = rows_of_values(g, same);
+  for (std::size_t k = 0; k < roles_.size(); ++k)
+    of_values_[k] = roles_[k] == role::rows && same.of(static_cast<int>(k)) == values_of;
   for (std::size_t k = 0; k < roles_.size(); ++k)
     for (int i = 0; i < g.inputs.size(); ++i) {
       int rows = 0;
@@ -129,14 +134,6 @@ usual_extents::usual_extents(const graph& g, covering by)
 namespace {
 
 constexpr std::int64_t usual_window = 4;  // places
-
-// The place of the extent that an index ends at; -1: it is none of an input's.
-int end_of(const graph& g, node_id idx) {
-  if (is_unbound(g, idx)) return -1;
-  const node_id high = g.arg(idx, 1);
-  if (g.kind(high) != op::extent || g.kind(g.arg(high, 0)) != op::input) return -1;
-  return g.inputs[static_cast<int>(g[g.arg(high, 0)].attribute)].first_extent + static_cast<int>(g[high].attribute);
-}
 
 // Does an index walk a stated number of places, more than a window has?
 bool is_long(const graph& g, node_id idx) {
@@ -302,6 +299,8 @@ usual_extents::sizes usual_extents::sizes_of(std::span<const amount> extents, st
     u.rows = usual_any;
   else if (!is_each_below(many, extents, most))
     u.rows = usual_many;
+  for (std::size_t k = 0; k < extents.size() && u.also_along == 0 && !is_list(); ++k)
+    if (of_values_[k] && extents[k] < narrow_row) u.of_values = usual_short, most[k] = narrow_row - 1;
   return u;
 }
 
@@ -314,6 +313,7 @@ std::int64_t usual_extents::at(std::size_t place, const sizes& u) const {
     case role::also_along:
       return u.also_along;
     case role::rows:
+      if (of_values_[place] && u.of_values != 0) return u.of_values;
       // A root, rounded up.
       if (beside_[place] == 1) return u.rows;
       return std::int64_t{1} << ((std::bit_width(static_cast<std::uint64_t>(u.rows)) + 1) / beside_[place]);

@@ -16,9 +16,11 @@ namespace sheaf::inline v0_1::shapes {
 // how many rows the longest of the others has: few where they are long, some or many where they are narrow, or rows
 // and all lie along one dimension, else any number. The places of a window, as of a convolution's weights, are few
 // and never asked for: an index that is added to one over a tensor's dimension walks them, or one of a stated range.
-// The dimensions of a tensor share its rows, so that a batch of matrices is planned for as large a tensor as a table
-// is. Calls are irregular where a range of the program is empty or a subscript without data is outside: they have
-// one class, and what its plan would ask of them is asked when the kernel runs.
+// Where rows are short or narrow, and no other elements lie along another dimension, it is asked whether the rows of
+// values that the program computes are short (rows_of_values.hpp). The dimensions of a tensor share its rows, so that a
+// batch of matrices is planned for as large a tensor as a table is. Calls are irregular where a range of the program is
+// empty or a subscript without data is outside: they have one class, and what its plan would ask of them is asked when
+// the kernel runs.
 class usual_extents {
  public:
   enum class covering : std::uint8_t {
@@ -37,6 +39,7 @@ class usual_extents {
   // By role.
   struct sizes {
     std::int64_t along = 0, also_along = 0, rows = 0;
+    std::int64_t of_values = 0;  // 0: they are as many as rows are
   };
   bool is_list() const;  // lanes go along no table of numbers
   sizes general_sizes() const;
@@ -59,6 +62,7 @@ class usual_extents {
   std::vector<role> roles_;           // by place
   std::vector<std::int64_t> stated_;  // by place; dynamic: a call's
   std::vector<std::int64_t> windows_;  // by place: what stands for the places of a window
+  std::vector<bool> of_values_;        // by place: are they rows along which those of values lie?
   // Of a regular call the first is less than the second, or no_node: than the extent at the place.
   struct ordered {
     node_id less, more;
