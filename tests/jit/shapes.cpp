@@ -207,6 +207,34 @@ TEST(shapes, a_window_that_is_moved_inside_has_few_places) {
   EXPECT_LE(of(define<"p">(rows, columns) = sum(u, x.wrapped(m, t + u) * w(u))), 16);
 }
 
+// Rows of values that the program computes are short or not, whichever way what they are computed from lies.
+TEST(shapes, rows_of_values_are_short_or_not) {
+  constexpr auto x = tensor<"x", float, 2>;
+  constexpr auto w = tensor<"w", float, 2>;
+  constexpr auto m = axis<"m">;
+  constexpr auto t = axis<"t">;
+  constexpr auto c = axis<"c">;
+  constexpr auto score = sum(t, x(m, t) * w(c, t));
+  const auto of = [](auto outputs, std::int64_t columns, std::int64_t others) {
+    const graph g = detail::build_graph<decltype(outputs)>();
+    shapes::decisions d(false);
+    const shapes::usual_extents classes(g, shapes::usual_extents::covering::few);
+    std::vector<double> usual;
+    for (const amount& n : classes.of(std::vector<std::int64_t>{1000, columns, others, columns}, d))
+      usual.push_back(n.usual());
+    return usual;
+  };
+  constexpr auto nearest = define<"nearest">(m) = argmax(c, score);
+  constexpr auto scores = define<"scores">(m, c) = score;
+  constexpr auto loss = define<"loss">() = mean(m, logsumexp(c, score));
+  EXPECT_LT(of(nearest, 20, 31)[2], of(nearest, 20, 32)[2]);
+  EXPECT_LT(of(scores, 90, 31)[2], of(scores, 90, 32)[2]);
+  EXPECT_LT(of(loss, 20, 31)[2], of(loss, 20, 32)[2]);
+  EXPECT_EQ(of(nearest, 20, 3), of(nearest, 9, 31));
+  EXPECT_EQ(of(nearest, 97, 3), of(nearest, 97, 32));  // beside longer rows that is not asked
+  EXPECT_EQ(of(nearest, 20, 3)[0], of(nearest, 20, 32)[0]);
+}
+
 TEST(shapes, classes_of_a_program) {
   constexpr auto x = tensor<"x", float, 2>;
   constexpr auto m = axis<"m">;
