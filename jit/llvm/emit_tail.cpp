@@ -1,7 +1,8 @@
 // What a vector loop leaves over: the same code as a whole group of lanes, masked. Where lanes are results of their
 // own, a rest that fits one register takes one, and another takes groups of half the lanes: a loop of many accumulators
 // costs a short row no more than it must, and there is less code than of a whole group. Where lanes are folded, a rest
-// that fits one register meets the first lanes of the accumulators alone.
+// that fits one register meets the first lanes of the accumulators alone; where masks are no registers it goes by groups
+// of lanes, of which the last alone is masked.
 #include <algorithm>
 
 #include <sheaf/jit/llvm/emitter.hpp>
@@ -229,11 +230,11 @@ void emit_groups_of_rest(function_emitter& f, const ir::statement& s, Value* sta
 void emit_rest(function_emitter& f, const ir::statement& s, Value* start, Value* high, Value* rest, Value* count) {
   const body_of_lanes body(f, s);
   const bool has_masks = f.m.target.vectors.mask_registers;
-  const int registers = f.m.target.vectors.register_bytes / body.widest;
+  const int lanes_of_register = f.m.target.vectors.register_bytes / body.widest;
   // The lanes of a register; of what is gathered each lane costs by itself.
-  const int one = !body.folds_lanes ? registers / (body.gathers ? 2 : 1)
+  const int one = !body.folds_lanes ? lanes_of_register / (body.gathers ? 2 : 1)
                   : has_masks       ? f.whole_lanes / 4
-                                    : std::max(f.whole_lanes / 4, registers);
+                                    : std::max(f.whole_lanes / 4, lanes_of_register);
   if (!body.may_be_narrower || one < 2 || 2 * one > f.whole_lanes || body.period > one)
     return emit_tail(f, s, start, rest);
   if (body.folds_lanes) f.narrow_rows[static_cast<std::size_t>(s.loop)] = {count, one};

@@ -245,7 +245,7 @@ void emit_accumulator(function_emitter& f, ir::value id);
 void emit_combine(function_emitter& f, const ir::statement& s);
 llvm::Value* emit_read(function_emitter& f, const ir::instruction& i);
 state contents_of(function_emitter& f, const cell& c);
-// The first lanes of a vector.
+// Some lanes of a vector, from the first-th on.
 llvm::Value* part_of(function_emitter& f, llvm::Value* whole, int lanes, int first);
 // What a whole state is worth: the value asked for, the k-th of a tuple's.
 llvm::Value* worth(function_emitter& f, const ir::instruction& accumulator, const state& whole, std::int32_t k);

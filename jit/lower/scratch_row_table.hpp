@@ -30,6 +30,7 @@ struct scratch_row_table {
   bool sharing = false;           // as far as was found out, that holds for the slice at hand
   ir::value first = ir::none;     // its first row
   node_id rows = no_node;         // of short rows: the index in lanes; then a scratch row is one of each lane
+  std::vector<node_id> along;     // then the indices of loops along rows, which are no longer than a scratch row
   int lanes = 1;
   std::int64_t elements = 64;  // of a scratch row of a slice
 

@@ -85,6 +85,13 @@ void kernel_lowering::find_scratch_rows() {
   }
 }
 
+// Not where rows are folded again for each of any number of others.
+static bool goes_along_rows(graph& g, node_id reduce, node_id rows) {
+  return std::ranges::any_of(plan::loads_in(g, reduce), [&](node_id load) {
+    return plan::uses(g, load, rows) && plan::uses(g, load, g.arg(reduce, 2));
+  });
+}
+
 // Short rows in lanes: what is loaded or computed of all of them by one loop along them is kept for the others.
 void kernel_lowering::find_scratch_rows_of_lanes() {
   const stage& first = *stages.front();
@@ -95,10 +102,14 @@ void kernel_lowering::find_scratch_rows_of_lanes() {
   std::unordered_set<node_id> reductions;
   for (const stage* s : stages) {
     const auto vector = std::ranges::find(s->loops, s->vector);
-    if (s->loops.end() - vector == 2) scratch_rows.count(g, s->body, s->loops.back(), s->vector);
+    const auto count_along = [&](node_id idx, std::initializer_list<node_id> parts) {
+      scratch_rows.along.push_back(idx);
+      for (const node_id part : parts) scratch_rows.count(g, part, idx, s->vector);
+    };
+    if (s->loops.end() - vector == 2) count_along(s->loops.back(), {s->body});
     plan::for_each_node(g, s->body, [&](node_id n) {
-      if (g.kind(n) != op::reduce || !reductions.insert(n).second) return;
-      for (int k = 0; k < 2; ++k) scratch_rows.count(g, g.arg(n, k), g.arg(n, 2), s->vector);
+      if (g.kind(n) != op::reduce || !reductions.insert(n).second || !goes_along_rows(g, n, s->vector)) return;
+      count_along(g.arg(n, 2), {g.arg(n, 0), g.arg(n, 1)});
     });
   }
 }
@@ -107,7 +118,8 @@ void kernel_lowering::find_scratch_rows_of_lanes() {
 node_id kernel_lowering::loop_along_rows(const scope& at) const {
   if (scratch_rows.rows == no_node || at.lane != scratch_rows.rows || at.parent == nullptr) return no_node;
   const auto made = plan::indices_of(g, at.bound.without(at.parent->bound));
-  return made.size() == 1 && made.front() != at.lane && at.parent->lane == at.lane ? made.front() : no_node;
+  const bool along = made.size() == 1 && std::ranges::find(scratch_rows.along, made.front()) != scratch_rows.along.end();
+  return along && at.parent->lane == at.lane ? made.front() : no_node;
 }
 
 // Of what reductions over a slice compute and other loops over its rows need too.

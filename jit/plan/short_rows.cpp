@@ -97,7 +97,7 @@ class short_rows {
   }
   // A row is folded again for each of its places, with what does not depend on rows: the nearest of a few centres.
   bool is_again(node_id idx) const {
-    return folds_ > 1 && !of_rows_.has(g_.ordinal(idx)) && !uses(g_, idx, rows_);
+    return folds_ > 1 && !of_rows_.has(g_.ordinal(idx)) && is_closed(g_, idx);
   }
   // The results of a row, as those of a product have them: they lie beside each other.
   bool is_of_results(node_id idx) const {

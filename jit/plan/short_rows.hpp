@@ -1,7 +1,8 @@
 // Short rows in a tensor of many: with lanes along a row, a register would be masked and folded all the time. Rows are
 // lanes instead, and loops go along them; the pass `transpose_accesses` loads and stores a few columns of all lanes
-// at a time. Results are lanes, so a row's terms are folded in the order of its index. Shown by
-// tests/jit/short_rows.cpp.
+// at a time. Results are lanes, so a row's terms are folded in the order of its index. So are rows that an outer
+// reduction folds again for each term, with what all rows share (distances to a few centres): of any number of terms.
+// Shown by tests/jit/short_rows.cpp.
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 #include <sheaf/jit/plan/shape_facts.hpp>

@@ -168,12 +168,35 @@ TEST(short_rows, ends_of_longer_rows) {
     trial first = trial_of(sums, place), second = trial_of(wide), third = trial_of(greatest), fourth = trial_of(any_of);
     first.random("y", {width});
     third.random("v", {3, width});
-    second.random("z", {21, width});
-    for (trial* test : {&first, &third, &fourth}) test->random("x", {21, width});
+    second.random("z", {1301, width});
+    for (trial* test : {&first, &third, &fourth}) test->random("x", {1301, width});
     for (trial* test : {&first, &second, &third, &fourth}) {
+      EXPECT_EQ(test->plan_text().find("size-optimised"), std::string::npos) << test->plan_text();
       test->expect_right(1e-5);
       EXPECT_NO_FATAL_FAILURE(test->expect_same_elsewhere());
     }
+  }
+}
+
+// What several loops over others need of each is computed again: scratch rows hold rows.
+TEST(short_rows, any_number_of_others) {
+  constexpr auto v = tensor<"v", float, 2>;
+  constexpr auto u = tensor<"u", float, 3>;
+  constexpr auto greatest = max(o, x(t, o));
+  constexpr auto of_scores = exp(sum(f, x(t, f) * v(o, f)) * 0.1_c);
+  constexpr auto first = define<"first">(t) = sum(o, of_scores * w(o)) / sum(o, of_scores);
+  constexpr auto second = define<"second">(t) =
+      sum(b, exp(w(b) * greatest) * w(b)) / sum(b, exp(w(b) * greatest));
+  constexpr auto masked = define<"masked">() = sum(t, logsumexp(o.where(w(o) > 0_c), sum(f, x(t, f) * v(o, f))));
+  constexpr auto within = define<"within">(t) =
+      max(o, sum(b.in(0_c, o + 1_c), relu(sum(f, x(t, f) * u(o, b, f)))));
+  for (const std::int64_t others : {5, 66, 150}) {
+    trial one = trial_of(first), two = trial_of(second), three = trial_of(masked, grad(masked, x), grad(masked, v)),
+          four = trial_of(within);
+    for (trial* test : {&one, &two, &three}) test->random("x", {301, 10}).random("w", {others});
+    for (trial* test : {&one, &three}) test->random("v", {others, 10});
+    four.random("x", {301, 10}).random("u", {6, 6, 10});
+    for (trial* test : {&one, &two, &three, &four}) test->expect_right(1e-4);
   }
 }
 

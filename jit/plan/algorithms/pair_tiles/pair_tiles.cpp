@@ -269,6 +269,7 @@ class pairing {
       if (idx != f_.rows && idx != f_.lane && idx != f_.few) s_.loops.push_back(idx);
     s_.vector = no_node;
     s_.lanes = 1;
+    s_.short_rows = false;
     share_tasks(g_, known_, s_);
     index_set all = set_of(g_, s_.indices);
     s_.bytes = known_.trips(all) * row(g_.type(s_.define)).bytes;
