@@ -27,7 +27,6 @@ TEST(batched_products, matrices) {
     t.random("a", {3, 200, terms}).random("b", {3, terms, 70});
     EXPECT_EQ(says(t, "cache tile 192 i x 256 k, 1 packed, of each n"), terms > 0) << t.plan_text();
     t.expect_right(1e-5);
-    t.expect_same_elsewhere();
   }
 }
 
@@ -50,7 +49,6 @@ TEST(batched_products, heads) {
   EXPECT_TRUE(says(t, "cache tile 192 i x 256 k, 1 packed, of each n and h")) << t.plan_text();
   EXPECT_TRUE(says(t, "cache tile 192 i x 256 j, 1 packed, of each n and h")) << t.plan_text();
   t.expect_right(1e-5);
-  t.expect_same_elsewhere();
 }
 
 // What no batch differs in: rows are those of the index of which there are most, be it the first.
@@ -81,11 +79,10 @@ TEST(batched_products, gradients) {
   constexpr auto c = define<"c">(n, i, j) = relu(sum(k, a(n, i, k) * b(n, k, j)));
   constexpr auto loss = define<"loss">() = sum(over(n, i, j), c(n, i, j) * r(n, i, j));
   trial t = trial_of(c, grad(loss, a), grad(loss, b));
-  t.random("a", {2, 100, 90}).random("b", {2, 90, 96}).random("r", {2, 100, 96});
+  t.random("a", {2, 40, 40}).random("b", {2, 40, 210}).random("r", {2, 40, 210});
   EXPECT_TRUE(says(t, "masked_product")) << t.plan_text();
   EXPECT_TRUE(says(t, "of each n")) << t.plan_text();
   t.expect_right(1e-4);
-  t.expect_same_elsewhere();
 }
 
 // Sums over several indices: what one of them comes to, in blocks, goes on with the next one. Both transpositions.
@@ -99,12 +96,10 @@ TEST(batched_products, sums_over_batches) {
       EXPECT_EQ(says(t, "cache tile 192 k x 256 i, 1 packed"), batches == 5 || (batches == 1 && terms == 300))
           << t.plan_text();
       t.expect_right(1e-5);
-      t.expect_same_elsewhere();
       trial far = trial_of(form);
       far.random("a", {100, batches, terms}).random("b", {70, batches, terms}).random("w", {100, terms});
       EXPECT_TRUE(says(far, "cache tile 192 i x 256 k, 1 packed")) << far.plan_text();
       far.expect_right(1e-5);
-      far.expect_same_elsewhere();
     }
 }
 

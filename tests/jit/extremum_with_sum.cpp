@@ -244,8 +244,8 @@ TEST(ties_of_windows, computed_of_halves) {
   constexpr auto narrow = define<"narrow">(t.in(0_c, size - 3_c)) = max(u.in(0_c, 4_c), h(t + u) * h(t + u));
   constexpr auto broad = define<"broad">(t.in(0_c, size - 99_c)) = max(u.in(t, t + 100_c), h(u) * h(u));
   trial test = trial_of(vjp(narrow, h)), other = trial_of(vjp(broad, h));
-  test.random("h", {3000}).random("cotangent_narrow", {2997}).expect_right(2e-3);
-  other.random("h", {3000}).random("cotangent_broad", {2901}).expect_right(2e-3);
+  test.random("h", {1500}).random("cotangent_narrow", {1497}).expect_right(2e-3);
+  other.random("h", {1500}).random("cotangent_broad", {1401}).expect_right(2e-3);
 }
 
 // What is predicted for windows of one width; no data is needed.

@@ -56,7 +56,7 @@ TEST(halves, have_the_algorithms_of_f32) {
   constexpr auto so_far = define<"so_far">(i.in(0_c, extent(y, dim<0>))) = logsumexp(j.in(0_c, i + 1_c), y(j));
   constexpr auto loss = sum(i, so_far(i) * so_far(i));
   trial running = trial_of(so_far, grad(loss, y));
-  running.random("y", {700});
+  running.random("y", {200});
   EXPECT_FALSE(says(running, "materialised results")) << running.plan_text();
   running.expect_right(1e-2);
   constexpr auto filtered = define<"filtered">(i.in(0_c, extent(x, dim<0>)), j.in(0_c, extent(x, dim<1>))) =

@@ -170,9 +170,9 @@ TEST(options_of_compile, fusion) {
 }
 
 TEST(options_of_compile, algorithm_for_slices) {
-  const auto data = noise_array<float>(-1, 1, 5000, 64);
-  const auto bounds = overlapping(300, 5000);
-  const auto dy = noise_array<float>(-1, 1, 300, 64);
+  const auto data = noise_array<float>(-1, 1, 1500, 48);
+  const auto bounds = overlapping(150, 1500);
+  const auto dy = noise_array<float>(-1, 1, 150, 48);
   constexpr auto dx = vjp(pooled, x);
   const auto right = reference(pooled, dx)(x = data, cut = bounds, cotangent(pooled) = dy);
   const auto with = [&](algorithm a) {

@@ -55,7 +55,7 @@ TEST(pair_ranges, a_factor_of_two_products_is_stored_once) {
 // Scores of a prefix are computed anew, not stored whole, and once for all that a row is folded to.
 TEST(pair_ranges, prefixes_are_folded_once) {
   trial of = attention(s.where(s <= t));
-  fill(of, 2, 300, 32);
+  fill(of, 2, 200, 32);
   const std::string plan = of.plan_text();
   EXPECT_EQ(count_of(plan, "(h, t, s) ->"), 0u) << plan;
   EXPECT_EQ(count_of(plan, "parallel over t in chunks of 96"), 2u) << plan;  // of the result, of queries' gradients
@@ -65,7 +65,7 @@ TEST(pair_ranges, prefixes_are_folded_once) {
 
 TEST(pair_ranges, windows_are_no_scatters) {
   trial of = attention(s.in(maximum(0_c, t - 40_c), t + 1_c));
-  fill(of, 2, 300, 32);
+  fill(of, 2, 200, 32);
   EXPECT_EQ(of.plan_text().find("range scatter"), std::string::npos) << of.plan_text();
   of.expect_right(1e-4);
 }
@@ -146,7 +146,7 @@ TEST(pair_ranges, maxima_of_scores_written_out) {
   constexpr auto m = define<"m">(t) = max(s.in(0_c, t + 1_c), p(t, s));
   constexpr auto z = define<"z">(t) = sum(s.in(0_c, t + 1_c), exp(p(t, s) - m(t)));
   constexpr auto loss = define<"loss">() = sum(t, z(t));
-  for (const std::int64_t rows : {9, 140, 700}) {
+  for (const std::int64_t rows : {9, 140, 300}) {
     trial of(detail::build_graph<decltype(grad(loss, a))>());
     of.random("a", {rows, 64}).random("b", {rows, 64});
     of.expect_right(1e-3);

@@ -105,12 +105,12 @@ TEST(pair_tiles, running_maximum) {
   for (const int kind : {0, 1, 2, 3}) {
     SCOPED_TRACE(kind);
     std::vector<double> list;
-    for (int k = 0; k < 200; ++k)
+    for (int k = 0; k < 140; ++k)
       list.push_back(kind == 1 ? -inf : kind == 2 ? (k < 130 ? -inf : 0.1 * k) : kind == 3 && k == 90 ? inf : 3 * k);
     trial first = trial_of(far, top), second = trial_of(few), third = trial_of(named);
     for (trial* t : {&first, &second, &third}) {
       t->force_for_tests = true;
-      t->random("p", {200, 9}).random("q", {200, 9}).with("shift", {200}, list);
+      t->random("p", {140, 9}).random("q", {140, 9}).with("shift", {140}, list);
       EXPECT_TRUE(says(*t, "running maximum")) << t->plan_text();
       t->expect_right(1e-10);
     }

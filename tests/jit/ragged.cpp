@@ -48,22 +48,23 @@ std::vector<double> slices(form how, std::int64_t count, std::int64_t rows, unsi
   return values;
 }
 
-// test(trial) adds what the program takes beside the bounds.
+// test(trial) adds what the program takes beside the bounds. Few and many rows, of one column to more than a task's.
 template <class Make, class Test>
 void over_all(Make make, Test test) {
+  constexpr std::pair<std::int64_t, std::int64_t> shapes[] = {{1, 1},  {1, 16},  {37, 1},  {37, 3},
+                                                              {37, 130}, {300, 1}, {300, 16}, {300, 130}};
   unsigned seed = 1;
   for (const form how : forms)
-    for (const std::int64_t rows : {1, 37, 300})
-      for (const std::int64_t columns : {1, 3, 16, 130})
-        for (const bool force_for_tests : {false, true}) {
-          trial one = make();
-          one.force_for_tests = force_for_tests;
-          one.with("cut", {23, 2}, slices(how, 23, rows, ++seed));
-          SCOPED_TRACE("form " + std::to_string(static_cast<int>(how)) + ", rows " + std::to_string(rows) +
-                       ", columns " + std::to_string(columns) + (force_for_tests ? ", force_for_tests" : ""));
-          test(one, rows, columns);
-          if (::testing::Test::HasFailure()) return;
-        }
+    for (const auto& [rows, columns] : shapes)
+      for (const bool force_for_tests : {false, true}) {
+        trial one = make();
+        one.force_for_tests = force_for_tests;
+        one.with("cut", {23, 2}, slices(how, 23, rows, ++seed));
+        SCOPED_TRACE("form " + std::to_string(static_cast<int>(how)) + ", rows " + std::to_string(rows) + ", columns " +
+                     std::to_string(columns) + (force_for_tests ? ", force_for_tests" : ""));
+        test(one, rows, columns);
+        if (::testing::Test::HasFailure()) return;
+      }
 }
 
 TEST(ragged, means_and_their_gradient) {
@@ -213,12 +214,13 @@ TEST(ragged, softmax_of_segments) {
   constexpr auto total = define<"total">(m.in(0_c, extent(off, dim<0>) - 1_c)) =
       sum(k.in(off(m), off(m + 1_c)), exp(v(k) - top(m)));
   constexpr auto soft = define<"soft">(t) = sum(here, exp(v(t) - stop_gradient(top(m))) / total(m));
-  for (const int longest : {1, 5, 40, 400})
+  for (const int longest : {1, 40, 400})
     for (const bool force_for_tests : {false, true}) {
       std::mt19937 bits(static_cast<unsigned>(longest));
       std::vector<double> ends = {2};
-      while (ends.back() < 900)
-        ends.push_back(std::min(900.0, ends.back() + static_cast<double>(bits() % static_cast<unsigned>(longest + 1))));
+      const double last = longest == 1 ? 300 : 900;  // of so many slices the reference asks each
+      while (ends.back() < last)
+        ends.push_back(std::min(last, ends.back() + static_cast<double>(bits() % static_cast<unsigned>(longest + 1))));
       trial one = trial_of(soft, vjp(soft, v));
       one.force_for_tests = force_for_tests;
       one.random("v", {1000})
@@ -316,7 +318,7 @@ TEST(ragged, windows_that_data_begins) {
   constexpr auto total = define<"total">(m) = sum(rolling, v(t)) + mean<empty::zero>(since, v(t));
   constexpr auto top = define<"top">(m) = max(rolling, v(t)) * logsumexp(rolling, v(t));
   constexpr auto rows = define<"rows">(m, f) = sum(rolling, x(t, f));
-  for (const std::int64_t count : {1, 2, 37, 300})
+  for (const std::int64_t count : {1, 37, 300})
     for (const bool force_for_tests : {false, true}) {
       trial one = trial_of(total, top, rows, vjp(total, v), vjp(top, v), vjp(rows, x));
       one.force_for_tests = force_for_tests;
@@ -342,7 +344,7 @@ TEST(ragged, reasons_are_said) {
 // What tasks ask of slices grows with rows times slices, however few columns there are.
 TEST(ragged, many_slices_of_few_rows_are_listed) {
   constexpr auto total = define<"total">(m) = logsumexp(rows_of, v(t));
-  for (const std::int64_t count : {8, 300}) {
+  for (const std::int64_t count : {8, 150}) {
     trial one = trial_of(total, vjp(total, v));
     one.with("cut", {count, 2}, slices(form::anywhere, count, 4 * count, 3));
     one.random("v", {4 * count}).random("cotangent_total", {count}).expect_right(1e-5);

@@ -172,9 +172,10 @@ struct table {
     for (const std::int64_t n : {0, 1, 2, 16, 33})
       filled(trial_of(y, grad(loss, x)), numbers(n, 3)).expect_right(1e-12);
     filled(trial_of(grad(along, x), grad(along, w)), numbers(17, 3)).expect_right(1e-11);
-    list values = numbers(19, 3);
+    list values = numbers(33, 3);
     values[4] = 0, values[9] = 0;
-    filled(trial_of(y, grad(loss, x), grad(along, x)), values).expect_right(1e-11);
+    filled(trial_of(y, grad(loss, x)), values).expect_right(1e-11);
+    if (std::is_same_v<Kind, products>) filled(trial_of(grad(along, x)), values).expect_right(1e-11);
     values[7] = infinite;
     filled(trial_of(y), values).expect_right();
     values[7] = -infinite, values[12] = std::numeric_limits<double>::quiet_NaN();

@@ -72,7 +72,7 @@ TEST(short_products, over_many_rows_are_split_in_blocks) {
   for (const std::int64_t results : {4, 9, 16, 32}) {
     SCOPED_TRACE(testing::Message() << results << " by " << results - 1);
     trial test = trial_of(y);
-    test.random("x", {20000, results}).random("w", {20000, results - 1});
+    test.random("x", {12000, results}).random("w", {12000, results - 1});
     EXPECT_TRUE(says(test, "parallel over t_block, register tile")) << test.plan_text();
     expect_right_in_any_tasks(test);
   }

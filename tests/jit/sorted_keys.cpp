@@ -42,7 +42,7 @@ TEST(sorted_keys, of_any_number) {
   constexpr auto below = define<"below">(k) = count(i, key(i) < at(k));
   constexpr auto total = define<"total">(k) = sum(i.where(key(i) <= at(k)), v(i));
   constexpr auto last = define<"last">(k) = max<empty::value<-1>>(i.where(key(i) == at(k)), i);
-  for (const std::size_t count : {0, 1, 2, 15, 16, 17, 333, 8193, 17000})
+  for (const std::size_t count : {0, 1, 2, 16, 17, 333, 8193, 17000})
     for (const std::int64_t keys : {3, 100000}) {
       SCOPED_TRACE(std::to_string(count) + " keys");
       trial t = trial_of(below, total, last);

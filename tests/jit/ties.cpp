@@ -46,7 +46,7 @@ void one_width() {
       min(u.in(0_c, constant<Width>), x(t + u));
   for (const data kind : kinds)
     for (const std::int64_t results : {100, 1500}) {
-      const bool least = (static_cast<int>(kind) + results) % 2 == 0;
+      const bool least = Width % 2 == 0;
       SCOPED_TRACE(testing::Message() << Width << ", " << results << " results, data " << static_cast<int>(kind));
       const std::int64_t size = results + Width - 1;
       trial test = least ? trial_of(vjp(low, x)) : trial_of(vjp(y, x));
@@ -141,8 +141,8 @@ TEST(ties_of_slices, of_values_that_hold_sums) {
       define<"top">(n.in(0_c, extent(off, dim<0>) - 1_c), j) = max(slice, sum(f, q(j, f) * m(t, f)));
   for (const std::int64_t width : {5, 64}) {
     trial test = trial_of(top, vjp(top, q), vjp(top, m));
-    test.random("q", {31, width}).random("m", {90, width}).with("off", {5}, {0, 1, 1, 40, 90});
-    test.random("cotangent_top", {4, 31}).expect_right();
+    test.random("q", {19, width}).random("m", {45, width}).with("off", {5}, {0, 1, 1, 20, 45});
+    test.random("cotangent_top", {4, 19}).expect_right();
   }
 }
 

@@ -79,7 +79,7 @@ TEST(vouched, ranges_of_another_index) {
   constexpr auto inner = define<"inner">(m.in(0_c, extent(low, dim<0>))) = sum(e.in(low(m), high(m)), a(e) * w(at(e)));
   constexpr auto outer = define<"outer">(m.in(0_c, extent(low, dim<0>))) =
       sum(slice.where(low(m) <= e && e < high(m)), a(e) * w(at(e)));
-  constexpr std::int64_t count = 300, rows = 4 * count, columns = 64;
+  constexpr std::int64_t count = 150, rows = 4 * count, columns = 64;
   std::vector<double> bounds, lows, highs, lows_of_rows, highs_of_rows, places, places_of_rows;
   for (int k = 0; k <= count; ++k) bounds.push_back(4 * k);
   for (int k = 0; k < count; ++k) {
