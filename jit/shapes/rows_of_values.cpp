@@ -34,12 +34,13 @@ class search {
 
  private:
   void note(node_id value, node_id idx) {
-    if (end_of(g_, idx) >= 0 && folds_for(value, idx)) found = same_.of(end_of(g_, idx));
+    if (end_of(g_, idx) >= 0 && folds_for(value, idx)) found = size_of(idx);
   }
-  // Is a reduction in it that depends on the index?
+  int size_of(node_id idx) const { return same_.of(end_of(g_, idx)); }
+  // Is a reduction over another dimension in it that depends on the index?
   bool folds_for(node_id n, node_id idx) const {
     if (n == no_node || !g_.free[n].has(g_.ordinal(idx))) return false;
-    if (g_.kind(n) == op::reduce) return true;
+    if (g_.kind(n) == op::reduce) return end_of(g_, g_.arg(n, 2)) >= 0 && size_of(g_.arg(n, 2)) != size_of(idx);
     for (int k = 0; is_elementwise(g_.kind(n)) && k < g_[n].count; ++k)
       if (folds_for(g_.arg(n, k), idx)) return true;
     return false;
