@@ -1,8 +1,8 @@
 // What a vector loop leaves over: the same code as a whole group of lanes, masked. Where lanes are results of their
 // own, a rest that fits one register takes one, and another takes groups of half the lanes: a loop of many accumulators
 // costs a short row no more than it must, and there is less code than of a whole group. Where lanes are folded, a rest
-// that fits one register meets the first lanes of the accumulators alone; where masks are no registers it goes by groups
-// of lanes, of which the last alone is masked.
+// that fits one register meets the first lanes of the accumulators alone; where masks are no registers it goes by
+// groups of lanes, of which the last alone is masked.
 #include <algorithm>
 
 #include <sheaf/jit/llvm/emitter.hpp>

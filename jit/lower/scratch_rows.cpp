@@ -118,8 +118,8 @@ void kernel_lowering::find_scratch_rows_of_lanes() {
 node_id kernel_lowering::loop_along_rows(const scope& at) const {
   if (scratch_rows.rows == no_node || at.lane != scratch_rows.rows || at.parent == nullptr) return no_node;
   const auto made = plan::indices_of(g, at.bound.without(at.parent->bound));
-  const bool along = made.size() == 1 && std::ranges::find(scratch_rows.along, made.front()) != scratch_rows.along.end();
-  return along && at.parent->lane == at.lane ? made.front() : no_node;
+  if (made.size() != 1 || at.parent->lane != at.lane) return no_node;
+  return std::ranges::find(scratch_rows.along, made.front()) != scratch_rows.along.end() ? made.front() : no_node;
 }
 
 // Of what reductions over a slice compute and other loops over its rows need too.
