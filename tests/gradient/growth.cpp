@@ -91,7 +91,8 @@ void expect_linear(const std::string& y, const std::string& asked) {
   const text_program p(program_of(y, asked));
   double small = time_of(p, 8192), large = time_of(p, 32768);
   // Another program beside the test may have slowed the larger one down: what grows with the square does so each time.
-  for (int k = 0; k < 16 && large >= 9 * std::max(small, 1e-4); ++k) small = time_of(p, 8192), large = time_of(p, 32768);
+  for (int k = 0; k < 16 && large >= 9 * std::max(small, 1e-4); ++k)
+    small = time_of(p, 8192), large = time_of(p, 32768);
   EXPECT_LT(large, 9 * std::max(small, 1e-4)) << small << " for 8192, " << large << " for 32768";
 }
 
