@@ -1,6 +1,7 @@
 #include <sheaf/jit/plan/short_rows.hpp>
 
 #include <algorithm>
+#include <set>
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/cost.hpp>
@@ -171,7 +172,21 @@ struct values_of_rows {
   }
 };
 
+node_id trips_of_folds(graph& g, node_id n, std::set<node_id>& seen) {
+  node_id all = integer(g, 0);
+  if (!seen.insert(n).second || g.kind(n) == op::define || g.kind(n) == op::index) return all;
+  const bool folds = g.kind(n) == op::reduce;
+  for (int k = 0; k < (folds ? 2 : g[n].count); ++k)
+    all = make(g, op::add, all, trips_of_folds(g, g.arg(n, k), seen));
+  return folds ? make(g, op::mul, trips_of(g, g.arg(n, 2)), make(g, op::maximum, all, integer(g, 1))) : all;
+}
+
 }  // namespace
+
+node_id trips_of_folds(graph& g, node_id value) {
+  std::set<node_id> seen;
+  return trips_of_folds(g, value, seen);
+}
 
 bool schedule_short_rows(graph& g, const facts& known, stage& s) {
   if (!may_have_short_rows(known, s) || std::ranges::none_of(s.indices, [&](node_id idx) {

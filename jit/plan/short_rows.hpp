@@ -12,6 +12,9 @@ namespace sheaf::inline v0_1::plan {
 // Gives a map stage over short rows its loops and lanes; false: it has none.
 bool schedule_short_rows(graph& g, const facts& known, stage& s);
 
+// Of the loops of a value's reductions, one after the other, each with those within it: an expression of extents.
+node_id trips_of_folds(graph& g, node_id value);
+
 // Stores what a fold over all rows needs of each, where that folds short ones: they are lanes in a stage of their own.
 // The fold of what is stored; no_node: rows have no such values.
 node_id take_short_rows(const context& c, node_id n, const stage& s);

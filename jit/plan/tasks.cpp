@@ -1,7 +1,6 @@
 #include <sheaf/jit/plan/tasks.hpp>
 
 #include <algorithm>
-#include <set>
 #include <span>
 
 #include <sheaf/jit/plan/algorithms/range_scatter/ragged.hpp>
@@ -10,6 +9,7 @@
 #include <sheaf/jit/plan/loop_order.hpp>
 #include <sheaf/jit/plan/partial_results.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/short_rows.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -65,18 +65,6 @@ bool may_share_lanes(const graph& g, const facts& known, const stage& s) {
   return shapes::all_of(parts_of_lanes(known, s, known.trips(s.parallel)));
 }
 
-// Of the loops of reductions, one after the other, each with those within it.
-node_id trips_below(graph& g, node_id n, std::set<node_id>& seen) {
-  node_id all = integer(g, 0);
-  if (!seen.insert(n).second || g.kind(n) == op::define || g.kind(n) == op::index) return all;
-  for (int k = 0; k < g[n].count; ++k) {
-    if (g.kind(n) == op::reduce && k > 1) break;
-    all = make(g, op::add, all, trips_below(g, g.arg(n, k), seen));
-  }
-  if (g.kind(n) != op::reduce) return all;
-  return make(g, op::mul, trips_of(g, g.arg(n, 2)), make(g, op::maximum, all, integer(g, 1)));
-}
-
 // What one iteration of the lanes takes, in elements: an expression of extents, times what is not made of them alone.
 struct below_lanes {
   node_id closed;
@@ -101,10 +89,7 @@ below_lanes elements_below_lanes(graph& g, const facts& known, const stage& s) {
     if (is_closed(g, idx)) each.closed = make(g, op::mul, each.closed, trips_of(g, idx));
     else each.open *= known.trips(idx);
   }
-  if (s.short_rows) {
-    std::set<node_id> seen;
-    return {make(g, op::add, each.closed, trips_below(g, s.body, seen)), each.open};
-  }
+  if (s.short_rows) return {make(g, op::add, each.closed, trips_of_folds(g, s.body)), each.open};
   for (const node_id n : reductions_in(g, s.body)) {
     const std::vector<node_id> bound = bound_indices(g, n);
     if (!are_closed(bound))

@@ -3,15 +3,21 @@
 #include <algorithm>
 #include <numeric>
 
+#include <sheaf/dsl/graph/make.hpp>
+
 namespace sheaf::inline v0_1::shapes {
+
+int place_of(const graph& g, node_id extent) {
+  if (g.kind(extent) != op::extent || g.kind(g.arg(extent, 0)) != op::input) return -1;
+  const auto input = static_cast<int>(g[g.arg(extent, 0)].attribute);
+  return g.inputs[input].first_extent + static_cast<int>(g[extent].attribute);
+}
+
+int end_of(const graph& g, node_id idx) { return is_unbound(g, idx) ? -1 : place_of(g, g.arg(idx, 1)); }
 
 namespace {
 
-bool is_extent(const graph& g, node_id n) { return g.kind(n) == op::extent && g.kind(g.arg(n, 0)) == op::input; }
-
-int place_of(const graph& g, node_id n) {
-  return g.inputs[static_cast<int>(g[g.arg(n, 0)].attribute)].first_extent + static_cast<int>(g[n].attribute);
-}
+bool is_extent(const graph& g, node_id n) { return place_of(g, n) >= 0; }
 
 }  // namespace
 

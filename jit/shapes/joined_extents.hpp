@@ -7,6 +7,11 @@
 
 namespace sheaf::inline v0_1::shapes {
 
+// The place of an extent among those of all inputs; -1: it is none of an input's.
+int place_of(const graph& g, node_id extent);
+// That of the extent that an index ends at.
+int end_of(const graph& g, node_id idx);
+
 enum class ties : std::uint8_t {
   equal,   // to dimensions of the same extent
   related  // to those from which their extent follows, too

@@ -2,16 +2,7 @@
 
 #include <vector>
 
-#include <sheaf/dsl/graph/make.hpp>
-
 namespace sheaf::inline v0_1::shapes {
-
-int end_of(const graph& g, node_id idx) {
-  if (is_unbound(g, idx)) return -1;
-  const node_id high = g.arg(idx, 1);
-  if (g.kind(high) != op::extent || g.kind(g.arg(high, 0)) != op::input) return -1;
-  return g.inputs[static_cast<int>(g[g.arg(high, 0)].attribute)].first_extent + static_cast<int>(g[high].attribute);
-}
 
 namespace {
 

@@ -6,9 +6,6 @@
 
 namespace sheaf::inline v0_1::shapes {
 
-// The place of the extent that an index ends at, among those of all inputs; -1: it is none of an input's.
-int end_of(const graph& g, node_id idx);
-
 // Along which size the first of such rows lie that outputs are made of; -1: there are none. They are the last dimension
 // of a definition that folds, or what is walked to fold them to a number for each of some results.
 int rows_of_values(const graph& g, const joined_extents& same);

@@ -172,10 +172,7 @@ std::vector<index_term> terms_of(const graph& g, node_id e) {
 
 // Is an end made of that extent, and of numbers?
 bool follows(const graph& g, node_id end, const joined_extents& same, int size) {
-  if (g.kind(end) == op::extent)
-    return g.kind(g.arg(end, 0)) == op::input &&
-           same.of(g.inputs[static_cast<int>(g[g.arg(end, 0)].attribute)].first_extent +
-                   static_cast<int>(g[end].attribute)) == size;
+  if (g.kind(end) == op::extent) return place_of(g, end) >= 0 && same.of(place_of(g, end)) == size;
   if (!is_elementwise(g.kind(end))) return false;
   for (int k = 0; k < g[end].count; ++k)
     if (follows(g, g.arg(end, k), same, size)) return true;

@@ -163,6 +163,10 @@ void trial::make_plan() {
 
 void trial::make() {
   make_plan();
+  make_code();
+}
+
+void trial::make_code() {
   rest.clear();
   outputs.clear();
   sheaf_llvm_options how = default_options();

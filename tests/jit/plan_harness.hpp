@@ -59,6 +59,7 @@ class trial {
 
   plan::call_facts seen();
   void make_plan();
+  void make_code();  // of the plan
   void make();
   std::int32_t run();
 
