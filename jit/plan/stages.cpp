@@ -278,8 +278,10 @@ node_id stored_already(const context& c, node_id value) {
         s.indices.size() != indices_of(g, of).size() || !names_all(g, body, s.indices))
       continue;
     if (whole == no_node) whole = without_stored(c, value);
+    // Of a stored value that an index names alone nothing may be left that does.
+    const node_id other = without_stored(c, body);
     same_but_for_names same(g);
-    if (!same(without_stored(c, body), whole)) continue;
+    if (!names_all(g, other, s.indices) || !same(other, whole)) continue;
     std::vector<node_id> places = s.indices;
     for (node_id& idx : places) idx = same.named(idx);
     if (set_of(g, places) == of) return load_at(g, s.define, places);
